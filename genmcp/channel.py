@@ -1,0 +1,364 @@
+"""The channel: who is calling, and how a handler talks back to that client.
+
+Layer: contract. `Channel` is abstract; `genmcp.mux.channel` has the one that
+runs, `genmcp.testing` a fake one that records. The rules that hold whatever the
+transport (progress only with a token and strictly increasing, logs only from the
+level the request asked for) live here, so that the fake obeys them too.
+
+Spec: basic/patterns/progress, server/utilities/logging
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
+
+import attrs
+
+from genmcp.mcp import v2607 as mcp
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from genmcp.tokens import Keyring
+
+R = TypeVar("R")
+
+_SEVERITY: Final[dict[str, int]] = {
+    level: rank for rank, level in enumerate(get_args(mcp.LoggingLevel))
+}
+
+
+@attrs.frozen(kw_only=True)
+class Caller:
+    """Who is calling, as this one request says; nothing is remembered from earlier.
+
+    Attributes:
+        request_id: the JSON-RPC id, with its type: `1` and `"1"` are two ids.
+        protocol_version: the version this request is answered in.
+        client_capabilities: what the client declared on this request.
+        client_info: how the client names itself, if it does. Self-reported: never
+            decide anything about security on it.
+        progress_token: the token progress is reported under, or `None`. `0` and
+            `""` are tokens.
+        log_level: the lowest severity the client wants to hear of, or `None` for
+            no log notifications at all.
+        meta: the request's whole `_meta` in wire form, unknown keys kept
+            (`traceparent`, your own keys).
+        assigns: what the application attached to the request: user, tenant.
+    """
+
+    request_id: mcp.RequestId
+    protocol_version: str
+    client_capabilities: mcp.ClientCapabilities
+    client_info: mcp.Implementation | None = None
+    progress_token: mcp.ProgressToken | None = None
+    log_level: mcp.LoggingLevel | None = None
+    meta: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
+    assigns: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
+
+
+class _CallerFacts:
+    """The caller's facts, readable on both forms of the channel."""
+
+    caller: Caller
+
+    @property
+    def request_id(self) -> mcp.RequestId:
+        """See `Caller.request_id`."""
+        return self.caller.request_id
+
+    @property
+    def client_info(self) -> mcp.Implementation | None:
+        """See `Caller.client_info`."""
+        return self.caller.client_info
+
+    @property
+    def client_capabilities(self) -> mcp.ClientCapabilities:
+        """See `Caller.client_capabilities`."""
+        return self.caller.client_capabilities
+
+    @property
+    def protocol_version(self) -> str:
+        """See `Caller.protocol_version`."""
+        return self.caller.protocol_version
+
+    @property
+    def progress_token(self) -> mcp.ProgressToken | None:
+        """See `Caller.progress_token`."""
+        return self.caller.progress_token
+
+    @property
+    def log_level(self) -> mcp.LoggingLevel | None:
+        """See `Caller.log_level`."""
+        return self.caller.log_level
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """See `Caller.meta`."""
+        return self.caller.meta
+
+    @property
+    def assigns(self) -> Mapping[str, Any]:
+        """See `Caller.assigns`."""
+        return self.caller.assigns
+
+
+class Channel(_CallerFacts, ABC):
+    """One call's way back to its client.
+
+    The attributes of `Caller` are readable here directly. Every send is awaited
+    and waits while the client is slow to read; it returns whether the message
+    went out, and never raises because the client has left. All verbs are for the
+    event loop's thread, except `post_from_thread`.
+    """
+
+    def __init__(self, caller: Caller, keyring: Keyring) -> None:
+        self.caller = caller
+        self.keyring = keyring
+        """Seals and opens the tokens handed to the client (cursors, request state)."""
+        self._last_progress = -math.inf
+
+    @property
+    @abstractmethod
+    def closed(self) -> bool:
+        """Whether the call is over: answered, closed, or its client gone."""
+
+    # -- talking to the client ---------------------------------------------------
+
+    async def send_progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> bool:
+        """Report how far the call has come.
+
+        A client that gave no progress token is not told; a value that is not
+        greater than the last one is dropped, as the protocol wants progress to
+        increase strictly. Both return False.
+
+        Args:
+            progress: how much is done, in units of your choice.
+            total: how much there is to do in the same units, if known.
+            message: a sentence for a person to read.
+
+        Raises:
+            ValueError: `progress` or `total` is NaN or infinite.
+            TypeError: one of them is not a number, or `message` is not a `str`.
+
+        Cancellation: a checkpoint; cancelled while the client is slow to read,
+        the connection is given up.
+
+        Spec: basic/patterns/progress#progress-flow
+        """
+        _check_number("progress", progress)
+        if total is not None:
+            _check_number("total", total)
+        _check_text("message", message)
+        token = self.caller.progress_token
+        if token is None or progress <= self._last_progress:
+            await self._checkpoint()
+            return False
+        self._last_progress = progress
+        return await self._deliver(
+            mcp.ProgressNotification(
+                params=mcp.ProgressNotificationParams(
+                    progress_token=token, progress=progress, total=total, message=message
+                )
+            )
+        )
+
+    async def send_log(
+        self, level: mcp.LoggingLevel, data: Any, logger: str | None = None
+    ) -> bool:
+        """Send a log record, if the client asked for this severity.
+
+        Returns False without sending when the request carried no log level, or a
+        higher one.
+
+        Args:
+            level: one of `debug info notice warning error critical alert emergency`.
+            data: any JSON value, `None` included.
+            logger: the name of what logs.
+
+        Raises:
+            ValueError: `level` is not one of those names.
+            EncodeError: `data` is not JSON.
+
+        Cancellation: as `send_progress`.
+
+        Spec: server/utilities/logging#per-request-log-level
+        """
+        severity = _SEVERITY.get(level)
+        if severity is None:
+            raise ValueError(f"level must be one of {', '.join(_SEVERITY)}, got {level!r}")
+        _check_text("logger", logger)
+        wanted = self.caller.log_level
+        if wanted is None or severity < _SEVERITY[wanted]:
+            await self._checkpoint()
+            return False
+        return await self._deliver(
+            mcp.LoggingMessageNotification(
+                params=mcp.LoggingMessageNotificationParams(level=level, data=data, logger=logger)
+            )
+        )
+
+    async def send_notification(self, notification: mcp.ServerNotification) -> bool:
+        """Send a ready notification that belongs to this call.
+
+        Progress and log notifications go through the same rules as
+        `send_progress` and `send_log`: the token is the client's, the level is
+        respected.
+
+        Raises:
+            TypeError: not one of the two that may travel on a call's stream.
+            EncodeError: it holds a value that is not JSON.
+
+        Spec: basic/transports/streamable-http#receiving-messages
+        """
+        match notification:
+            case mcp.ProgressNotification(params=params):
+                return await self.send_progress(params.progress, params.total, params.message)
+            case mcp.LoggingMessageNotification(params=params):
+                return await self.send_log(params.level, params.data, params.logger)
+            case _:
+                raise TypeError(
+                    "only ProgressNotification and LoggingMessageNotification may be sent "
+                    f"on a call's own stream, got {notification!r}"
+                )
+
+    @abstractmethod
+    async def start_stream(self) -> bool:
+        """Turn the answer into a stream now, instead of after 15 s of silence.
+
+        The HTTP status is 200 from here on, whatever the call ends with. Returns
+        whether the client still listens; a second call does nothing.
+        """
+
+    @abstractmethod
+    async def _deliver(self, notification: mcp.ServerNotification) -> bool:
+        """Send `notification`; return whether it went out. A checkpoint."""
+
+    @abstractmethod
+    async def _checkpoint(self) -> None:
+        """Let others run, and be cancelled if the call is."""
+
+    # -- running the call --------------------------------------------------------
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the call from the server's side, without a result.
+
+        The client gets a JSON-RPC error as the last frame, a streaming call's
+        `handle_close` runs, and the call's tasks are cancelled. Returns at once;
+        a call that is over already is left alone.
+        """
+
+    @abstractmethod
+    def post(self, message: object) -> bool:
+        """Hand `message` to this call's `handle_message`, in order.
+
+        Works from the moment the call starts: what is posted before `call`
+        returns `Stream` waits for it. Returns False when the call is over.
+
+        Raises:
+            MailboxFull: too many messages are waiting.
+        """
+
+    @abstractmethod
+    def post_from_thread(self, message: object) -> bool:
+        """`post` from any thread that is not the event loop's. Blocks until it is in."""
+
+    @abstractmethod
+    def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
+        """Run `async_fn(*args)` as a task of this call.
+
+        It is cancelled when the call ends. If it raises, the call fails with the
+        masked error that a crash of the handler gives.
+
+        Raises:
+            RuntimeError: the call is over.
+        """
+
+    @abstractmethod
+    def blocking(self) -> BlockingChannel:
+        """Return the form of this channel that a plain `def` handler gets."""
+
+    @abstractmethod
+    async def run_in_thread(self, hook: Callable[..., R], *args: Any) -> R:
+        """Run a plain function in one of the threads kept for handlers.
+
+        The thread is waited for even when the call is cancelled: nothing of a
+        call outlives it. The blocking channel's verbs raise there then, so that a
+        handler that reports progress stops early.
+        """
+
+
+class BlockingChannel(_CallerFacts):
+    """The channel of a plain `def` handler: same attributes, same verbs, blocking.
+
+    For the handler's own thread. A verb raises the event loop's cancellation when
+    the client has gone, which unwinds the handler through its `finally` blocks.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        run_async: Callable[..., Any],
+        run_sync: Callable[..., Any],
+    ) -> None:
+        self._channel = channel
+        self._run_async = run_async
+        self._run_sync = run_sync
+        self.caller = channel.caller
+        self.keyring = channel.keyring
+
+    @property
+    def closed(self) -> bool:
+        """See `Channel.closed`."""
+        return self._channel.closed
+
+    def send_progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> bool:
+        """See `Channel.send_progress`."""
+        return self._run_async(self._channel.send_progress, progress, total, message)
+
+    def send_log(self, level: mcp.LoggingLevel, data: Any, logger: str | None = None) -> bool:
+        """See `Channel.send_log`."""
+        return self._run_async(self._channel.send_log, level, data, logger)
+
+    def send_notification(self, notification: mcp.ServerNotification) -> bool:
+        """See `Channel.send_notification`."""
+        return self._run_async(self._channel.send_notification, notification)
+
+    def start_stream(self) -> bool:
+        """See `Channel.start_stream`."""
+        return self._run_async(self._channel.start_stream)
+
+    def close(self) -> None:
+        """See `Channel.close`."""
+        self._run_sync(self._channel.close)
+
+    def post(self, message: object) -> bool:
+        """See `Channel.post`."""
+        return self._run_sync(self._channel.post, message)
+
+    def post_from_thread(self, message: object) -> bool:
+        """See `Channel.post_from_thread`."""
+        return self._channel.post_from_thread(message)
+
+    def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
+        """See `Channel.start_soon`."""
+        self._run_sync(self._channel.start_soon, async_fn, *args)
+
+
+def _check_number(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} must be an int or a float, got {value!r}")
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value!r}")
+
+
+def _check_text(name: str, value: object) -> None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} must be a str or None, got {value!r}")

@@ -1,0 +1,258 @@
+"""Every error of the library, and what each one is on the wire.
+
+Layer: below everything but the vocabulary. Providers raise these, the mux turns
+them into a call's ending, `genmcp.transport` into HTTP. Nothing here knows how
+an error is written out; it only carries the code, the sentence and the data.
+
+The codes that may appear on the wire are closed: the five of JSON-RPC, the three
+the protocol allocated, and application codes outside the reserved range.
+
+Spec: basic/index#error-codes
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from genmcp.mcp.unset import UNSET, Unset
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+HEADER_MISMATCH: Final = -32020
+MISSING_REQUIRED_CLIENT_CAPABILITY: Final = -32021
+UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
+
+RESERVED_CODES: Final = range(-32768, -31999)
+"""JSON-RPC's own range: application codes stay outside it (both ends included)."""
+
+ALLOCATED_CODES: Final = frozenset(
+    {
+        PARSE_ERROR,
+        INVALID_REQUEST,
+        METHOD_NOT_FOUND,
+        INVALID_PARAMS,
+        INTERNAL_ERROR,
+        HEADER_MISMATCH,
+        MISSING_REQUIRED_CLIENT_CAPABILITY,
+        UNSUPPORTED_PROTOCOL_VERSION,
+    }
+)
+"""The codes inside the reserved range that this protocol revision defines."""
+
+
+class McpError(Exception):
+    """A JSON-RPC error the client gets as it stands.
+
+    Raise it (or a subclass) from any hook; it is never masked, so the message
+    must be fit for a stranger to read. `code` is refused when it lies in the
+    reserved range without being allocated: such a code would mean something
+    else to the client, or will once the protocol allocates it.
+
+    Wire form: `{"code": code, "message": message, "data": data}`; `data` is left
+    out while it is `UNSET`, and may be `None` (JSON null).
+
+    Raises:
+        ValueError: `code` is reserved and not allocated.
+        TypeError: `code` is not an `int`, or `message` is not a `str`.
+
+    Spec: basic/index#error-responses
+    """
+
+    code: int
+    message: str
+    data: Any
+
+    def __init__(self, message: str, *, code: int, data: Any | Unset = UNSET) -> None:
+        if type(code) is not int:
+            raise TypeError(f"code must be an int, got {code!r}")
+        # The type says str, but the message often comes from data; what is not
+        # text here would surface only when the answer is written.
+        if not isinstance(message, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"message must be a str, got {message!r}")
+        if code in RESERVED_CODES and code not in ALLOCATED_CODES:
+            raise ValueError(
+                f"code {code} is reserved by JSON-RPC and MCP; "
+                "use a code outside -32768..-32000 for your application's errors"
+            )
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.message!r}, code={self.code}, data={self.data!r})"
+
+
+class _FixedCode(McpError):
+    """Base of the errors whose code the protocol fixes."""
+
+    fixed_code: ClassVar[int]
+
+    def __init__(self, message: str, *, data: Any | Unset = UNSET) -> None:
+        super().__init__(message, code=self.fixed_code, data=data)
+
+
+class ParseError(_FixedCode):
+    """The bytes are not JSON text this library accepts.
+
+    Wire form: -32700, HTTP 400, no `id`.
+    """
+
+    fixed_code = PARSE_ERROR
+
+
+class InvalidRequest(_FixedCode):
+    """The JSON is not one well-formed JSON-RPC request or notification.
+
+    Wire form: -32600, HTTP 400; the `id` is echoed if one was readable.
+    """
+
+    fixed_code = INVALID_REQUEST
+
+
+class MethodNotFound(_FixedCode):
+    """The method is unknown, or belongs to a capability this server does not offer.
+
+    Wire form: -32601, HTTP 404.
+    """
+
+    fixed_code = METHOD_NOT_FOUND
+
+
+class InvalidParams(_FixedCode):
+    """The parameters are wrong: shape, unknown name, bad cursor, bad state.
+
+    Wire form: -32602. HTTP 400 while the request is being read, 200 once it was
+    accepted.
+    """
+
+    fixed_code = INVALID_PARAMS
+
+
+class NotFound(InvalidParams):
+    """What was asked for does not exist.
+
+    Wire form: -32602; for resources `data` is `{"uri": ...}`.
+    """
+
+    def __init__(self, message: str = "Not found", *, data: Any | Unset = UNSET) -> None:
+        super().__init__(message, data=data)
+
+
+class InternalError(_FixedCode):
+    """The server failed in a way the client can do nothing about.
+
+    Wire form: -32603, HTTP 500, or the last event of an open stream.
+    """
+
+    fixed_code = INTERNAL_ERROR
+
+
+class HeaderMismatch(_FixedCode):
+    """A mirrored header is missing, malformed or different from the body.
+
+    Wire form: -32020, HTTP 400.
+
+    Spec: basic/transports/streamable-http#server-validation
+    """
+
+    fixed_code = HEADER_MISMATCH
+
+
+class MissingRequiredClientCapability(_FixedCode):
+    """The request cannot go on without a capability the client did not declare.
+
+    Args:
+        required: a `ClientCapabilities` object in wire form that holds only what
+            is missing, such as `{"elicitation": {"url": {}}}`.
+
+    Wire form: -32021, HTTP 400, `data: {"requiredCapabilities": required}`.
+    """
+
+    fixed_code = MISSING_REQUIRED_CLIENT_CAPABILITY
+
+    def __init__(self, required: Mapping[str, Any]) -> None:
+        names = ", ".join(sorted(required))
+        super().__init__(
+            f"This request needs client capabilities that were not declared: {names}",
+            data={"requiredCapabilities": dict(required)},
+        )
+        self.required = required
+
+
+class UnsupportedProtocolVersion(_FixedCode):
+    """The request's protocol version is not served here.
+
+    Wire form: -32022, HTTP 400, `data: {"supported": [...], "requested": "..."}`.
+    """
+
+    fixed_code = UNSUPPORTED_PROTOCOL_VERSION
+
+    def __init__(self, requested: str, supported: Sequence[str]) -> None:
+        super().__init__(
+            f"Unsupported protocol version {requested!r}; supported: {', '.join(supported)}",
+            data={"supported": list(supported), "requested": requested},
+        )
+        self.requested = requested
+        self.supported = supported
+
+
+class ToolError(Exception):
+    """The tool could not do what the model asked, and says why.
+
+    Raise it from `Tool.call` or `Tool.handle_message`. It is an answer, not a
+    failure: the model reads the text and may try again.
+
+    Wire form: a `CallToolResult` with `isError: true` and `message` as its text.
+
+    Spec: server/tools#error-handling
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class CallbackReturnError(TypeError):
+    """A hook of the application returned something it must not return.
+
+    The message names the class, the hook and the value. The client sees only a
+    masked -32603; the log has this error under the same error id.
+    """
+
+    def __init__(self, owner: object, hook: str, value: object, expected: str) -> None:
+        cls = owner if isinstance(owner, type) else type(owner)
+        super().__init__(
+            f"{cls.__module__}.{cls.__qualname__}.{hook} returned {value!r} "
+            f"({type(value).__name__}); it must return {expected}"
+        )
+        self.owner = cls
+        self.hook = hook
+        self.value = value
+
+
+class MailboxFull(RuntimeError):
+    """A streaming call has as many posted messages waiting as it may have.
+
+    Raised by `Channel.post` to whoever posts; never reaches the wire.
+    """
+
+
+def find_sole_leaf(error: BaseException) -> BaseException:
+    """Return the one exception inside nested groups of one, or `error` itself.
+
+    A handler that opens a nursery raises its own `ToolError` wrapped in a group;
+    the author meant the error inside.
+    """
+    while isinstance(error, BaseExceptionGroup):
+        nested: tuple[BaseException, ...] = error.exceptions
+        if len(nested) != 1:
+            return error
+        error = nested[0]
+    return error

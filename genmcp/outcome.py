@@ -1,0 +1,86 @@
+"""What a hook may answer besides a result.
+
+Layer: contract. Authors import these from `genmcp`; the suite and the mux match
+on them. A ready result is a class of `genmcp.mcp.v2607`; the three here are the
+other endings: stay open, ask the client, fail.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic
+
+import attrs
+from typing_extensions import TypeVar
+
+from genmcp.errors import InternalError, McpError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from genmcp.mcp import v2607 as mcp
+
+S = TypeVar("S", default=Any)
+
+
+@attrs.frozen
+class Stream(Generic[S]):
+    """Keep the call open; posted messages go to `handle_message` with `state`.
+
+    Returned from `handle_message`, it keeps the call open with the new state.
+    """
+
+    state: S
+
+
+@attrs.frozen
+class InputRequired:
+    """Ask the client for input; it retries the call with the answers.
+
+    Attributes:
+        requests: what to ask, under keys of your choice. May be empty when
+            `client_state` is given: the client then simply tries again.
+        client_state: any JSON value. It is sealed into `requestState`, bound to
+            this call, and comes back as `request.params.request_state`.
+
+    Raises:
+        ValueError: neither requests nor a state is given.
+
+    Wire form: a result with `resultType: "input_required"`. Asking for what the
+    client did not declare is answered -32021 instead.
+
+    Spec: basic/patterns/mrtr
+    """
+
+    requests: Mapping[str, mcp.InputRequest] = attrs.field(factory=dict)
+    client_state: Any = None
+
+    def __attrs_post_init__(self) -> None:
+        if not self.requests and self.client_state is None:
+            raise ValueError(
+                "InputRequired needs requests, a client_state, or both: "
+                "with neither the client would have nothing to answer"
+            )
+
+
+@attrs.frozen
+class Error:
+    """Answer with a JSON-RPC error.
+
+    `reason` is an `McpError`, or a sentence, which becomes -32603 with that
+    sentence as its message. Nothing is masked: the author chose the words.
+
+    Raises:
+        TypeError: `reason` is neither.
+    """
+
+    reason: McpError | str = attrs.field()
+
+    @reason.validator
+    def _check_reason(self, _attribute: object, value: object) -> None:
+        if not isinstance(value, McpError | str):
+            raise TypeError(f"Error takes an McpError or a str, got {value!r}")
+
+    @property
+    def error(self) -> McpError:
+        """The error that goes out."""
+        return self.reason if isinstance(self.reason, McpError) else InternalError(self.reason)
