@@ -1,0 +1,212 @@
+"""One call: its scope, its tasks, its single ending.
+
+Layer: mux. The transport opens a call with `Mux.open`, runs it, and tells it when
+the client has gone; `genmcp.mux.worker` produces its ending; its
+`genmcp.mux.channel` is what handlers hold.
+
+What must hold, whatever races:
+
+* Exactly one ending. It is latched, under the lock that all writes take, before
+  it is written; whoever comes later finds the call over.
+* The ending is the last thing written. It waits for a write that is under way,
+  and nothing can begin after it.
+* Nothing is written once the client has gone.
+* Everything the call started has ended when `run` returns.
+
+Cancelling the host reaches none of it: a call ends by `client_gone`, `stop` or
+`abort`, so that clean-ups get their time whoever wants the call to end.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from genmcp.errors import InternalError
+from genmcp.events import ClientGone, EncodeError, Failed, KeptAlive
+from genmcp.mux.channel import CallChannel
+from genmcp.mux.cleanup import HandlerScope
+from genmcp.mux.failure import CRASHES, is_crash, log_late, mask
+from genmcp.mux.mailbox import Mailbox
+from genmcp.mux.worker import run_worker
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from genmcp.channel import Caller
+    from genmcp.errors import McpError
+    from genmcp.events import Ending, Event, Sink
+    from genmcp.mcp import v2607 as mcp
+    from genmcp.mux.mux import Mux
+
+_LAST_FRAME_SECONDS = 1.0
+"""How long a call that is stopped waits for its client to take the last frame."""
+
+
+class Call:
+    """One request on its way to its one ending."""
+
+    def __init__(self, mux: Mux, request: mcp.Request, caller: Caller, sink: Sink) -> None:
+        self.last_write = trio.current_time()
+        """When something was last written, in trio's time; at first, when it began."""
+        self.mailbox = Mailbox(mux.max_queued_messages)
+        self._mux = mux
+        self._request = request
+        self._sink = sink
+        self._channel = CallChannel(self, caller, mux.keyring, mux.threads)
+        self._writing = trio.Lock()
+        self._over = False
+        self._nursery: trio.Nursery | None = None
+        self._handler = HandlerScope(mux.cleanup_seconds)
+        self._children: set[HandlerScope] = set()
+
+    @property
+    def over(self) -> bool:
+        """Whether the ending is decided, or the client has gone."""
+        return self._over
+
+    @functools.cached_property
+    def what(self) -> str:
+        """Which call this is, for the log: method, target and id."""
+        target = getattr(self._request.params, "name", None)
+        method = self._request.method
+        named = method if target is None else f"{method} {target!r}"
+        return f"{named} (request {self._channel.request_id!r})"
+
+    # -- for the transport -------------------------------------------------------
+
+    async def run(self) -> None:
+        """Run the call until all of it has ended; its events go to the sink.
+
+        Never raises what handlers raise. Shielded from cancellation: whoever runs
+        a call and is cancelled tells it `client_gone()`, and it ends after its
+        clean-ups, within the mux's `cleanup_seconds`.
+        """
+        self._mux.add(self)
+        try:
+            with trio.CancelScope(shield=True):
+                async with trio.open_nursery() as self._nursery:
+                    await self._run_handler()
+                    self._over = True
+                    for child in tuple(self._children):
+                        child.cancel()
+        finally:
+            self._over = True
+            self._mux.discard(self)
+
+    def client_gone(self) -> None:
+        """Cancel the call: nobody is listening. At any time, any number of times."""
+        self._over = True
+        for scope in (self._handler, *self._children):
+            scope.cancel()
+
+    async def keep_alive(self) -> None:
+        """Show the client that a silent call lives; opens the stream if need be."""
+        await self.write(KeptAlive())
+
+    async def stop(self, error: McpError) -> None:
+        """End the call with `error` as its last frame, then cancel its handlers."""
+        with trio.move_on_after(_LAST_FRAME_SECONDS):
+            await self._end(Failed(error))
+        self.client_gone()
+
+    def abort(self) -> None:
+        """Cut the call off, clean-ups included. Only `handle_close` keeps its time."""
+        self._over = True
+        for scope in (self._handler, *self._children):
+            scope.abort()
+
+    # -- for the channel ---------------------------------------------------------
+
+    async def write(self, event: Event) -> bool:
+        """Write `event` unless the call is over; return whether it went out.
+
+        Raises:
+            EncodeError: it is not JSON. Nothing was written.
+        """
+        async with self._writing:
+            if self._over:
+                # A handler that only sends must still find out that it is over.
+                await trio.lowlevel.checkpoint()
+                return False
+            try:
+                await self._sink.write(event)
+            except ClientGone:
+                self.client_gone()
+                return False
+            self.last_write = trio.current_time()
+            return True
+
+    def close(self) -> None:
+        """See `Channel.close`."""
+        if not self._over and self._nursery is not None:
+            self._nursery.start_soon(
+                self.stop, InternalError("The server closed this call before it had a result")
+            )
+
+    def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
+        """See `Channel.start_soon`."""
+        if self._over or self._nursery is None:
+            raise RuntimeError("start_soon: this call is over")
+        self._nursery.start_soon(self._run_child, async_fn, args)
+
+    # -- inside ------------------------------------------------------------------
+
+    async def _run_handler(self) -> None:
+        try:
+            await self._handler.run(self._answer())
+        except CRASHES as error:
+            # Beside a cancellation only: on its own a crash is an ending.
+            if not is_crash(error):
+                raise
+            log_late(error, self.what)
+
+    async def _answer(self) -> None:
+        mux = self._mux
+        try:
+            ending = await run_worker(
+                mux.server, self._request, self._channel, self.mailbox, mux.cleanup_seconds
+            )
+        except CRASHES as error:
+            if self._over or not is_crash(error):
+                raise
+            ending = Failed(mask(error, self.what))
+        await self._end(ending)
+
+    async def _run_child(
+        self, async_fn: Callable[..., Awaitable[object]], args: tuple[Any, ...]
+    ) -> None:
+        async def body() -> None:
+            await async_fn(*args)
+
+        scope = HandlerScope(self._mux.cleanup_seconds)
+        self._children.add(scope)
+        try:
+            await scope.run(body())
+        except CRASHES as error:
+            if not is_crash(error):
+                raise
+            if self._over:
+                log_late(error, self.what)
+            else:
+                await self.stop(mask(error, self.what))
+        finally:
+            self._children.discard(scope)
+
+    async def _end(self, ending: Ending) -> None:
+        async with self._writing:
+            if self._over:
+                return
+            self._over = True
+            try:
+                await self._write_ending(ending)
+            except ClientGone:
+                pass
+
+    async def _write_ending(self, ending: Ending) -> None:
+        try:
+            await self._sink.write(ending)
+        except EncodeError as error:
+            await self._sink.write(Failed(mask(error, self.what)))

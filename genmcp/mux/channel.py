@@ -1,0 +1,86 @@
+"""The channel of a running call.
+
+Layer: mux. The contract, and the rules that hold for every channel, are in
+`genmcp.channel`; this one writes through its `Call` and runs plain handlers in
+threads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import trio
+
+from genmcp.channel import BlockingChannel, Channel
+from genmcp.events import Notified, Opened
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from genmcp.channel import Caller
+    from genmcp.mcp import v2607 as mcp
+    from genmcp.mux.call import Call
+    from genmcp.tokens import Keyring
+
+R = TypeVar("R")
+
+
+class CallChannel(Channel):
+    """The channel handlers of one `Call` hold."""
+
+    def __init__(
+        self, call: Call, caller: Caller, keyring: Keyring, threads: trio.CapacityLimiter
+    ) -> None:
+        super().__init__(caller, keyring)
+        self._call = call
+        self._threads = threads
+        self._trio_token = trio.lowlevel.current_trio_token()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the call is over: answered, closed, or its client gone."""
+        return self._call.over
+
+    async def start_stream(self) -> bool:
+        """See `Channel.start_stream`."""
+        return await self._call.write(Opened())
+
+    def close(self) -> None:
+        """See `Channel.close`."""
+        self._call.close()
+
+    def post(self, message: object) -> bool:
+        """See `Channel.post`."""
+        if self._call.over:
+            return False
+        self._call.mailbox.post(message)
+        return True
+
+    def post_from_thread(self, message: object) -> bool:
+        """See `Channel.post_from_thread`."""
+        try:
+            return trio.from_thread.run_sync(self.post, message, trio_token=self._trio_token)
+        except trio.RunFinishedError:
+            return False
+
+    def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
+        """See `Channel.start_soon`."""
+        self._call.start_soon(async_fn, *args)
+
+    def blocking(self) -> BlockingChannel:
+        """See `Channel.blocking`."""
+        return BlockingChannel(self, trio.from_thread.run, trio.from_thread.run_sync)
+
+    async def run_in_thread(self, hook: Callable[..., R], *args: Any) -> R:
+        """See `Channel.run_in_thread`."""
+        # Not abandoned on cancellation: what an abandoned thread still does to the
+        # application's state, nobody would wait for.
+        return await trio.to_thread.run_sync(
+            hook, *args, limiter=self._threads, abandon_on_cancel=False
+        )
+
+    async def _deliver(self, notification: mcp.ServerNotification) -> bool:
+        return await self._call.write(Notified(notification))
+
+    async def _checkpoint(self) -> None:
+        await trio.lowlevel.checkpoint()

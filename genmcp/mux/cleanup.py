@@ -1,0 +1,152 @@
+"""Cancellation that lets a handler clean up.
+
+Layer: mux. Trio's cancellation is level-triggered: once a scope is cancelled,
+*every* checkpoint inside raises, so a `finally:` that awaits is cut short unless
+its author remembered to shield it. Handlers are promised more than that: once the
+client has gone, the checkpoint a handler waits at raises `Cancelled`, and from
+then on its `finally` blocks run shielded, for a limited time.
+
+`HandlerScope` stands between the handler's coroutine and trio, where it sees every
+trap the coroutine yields. The handler runs shielded from the scope that is
+cancelled. The shield is lowered only while the handler is blocked and a
+cancellation is due, and is up again before the `Cancelled` is passed in, so that
+what awaits while it unwinds is not cancelled again. Two other ways were tried on
+paper and fail: a shield raised while the `Cancelled` passes makes trio's own inner
+scopes (a nursery, the one inside `checkpoint`) take it for theirs and swallow it;
+and a watching task costs one for each call.
+
+    due  what the handler is blocked in           what happens
+    no   anything                                 nothing
+    yes  something that can be cancelled          Cancelled is raised there, once
+    yes  checkpoint()                             Cancelled is raised there, once
+    yes  a thread, an inner shield                due at the next thing it awaits
+    yes  anything, inside a nursery of its own    trio's plain cancellation: the
+                                                  nursery must see it until it has
+                                                  passed, so what is awaited after
+                                                  it needs the author's own shield
+
+Whatever happens, the clean-up time is counted from the cancellation, and after it
+everything inside is cancelled for good.
+"""
+
+from __future__ import annotations
+
+from types import coroutine
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import outcome
+import trio
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Generator
+
+T = TypeVar("T")
+
+_REASON: Final = "this MCP call is over"
+"""Tells our cancellation from one by a scope of the author's own."""
+
+_CHECKPOINT: Final = trio.lowlevel.checkpoint.__code__
+
+
+class HandlerScope:
+    """The scope one coroutine of the application runs in, once.
+
+    Args:
+        cleanup_seconds: how long it may go on after it was cancelled.
+    """
+
+    def __init__(self, cleanup_seconds: float) -> None:
+        self._cleanup_seconds = cleanup_seconds
+        self._gone = trio.CancelScope()
+        self._grace = trio.CancelScope(shield=True)
+        self._due = False
+        self._blocked = False
+        self._outer_nurseries = 0
+
+    def cancel(self) -> None:
+        """Cancel the coroutine, once: what it awaits while it unwinds still works."""
+        if self._gone.cancel_called:
+            return
+        self._due = True
+        self._gone.cancel(reason=_REASON)
+        self._grace.deadline = trio.current_time() + self._cleanup_seconds
+        if self._blocked:
+            self._grace.shield = False
+
+    def abort(self) -> None:
+        """Cancel the coroutine and what it awaits while it unwinds."""
+        self.cancel()
+        self._grace.cancel(reason=_REASON)
+
+    async def run(self, body: Coroutine[Any, Any, T]) -> T | None:
+        """Run `body` and return its result, or `None` if it was cancelled.
+
+        Cancellation from further out does not reach it.
+        """
+        self._outer_nurseries = len(trio.lowlevel.current_task().child_nurseries)
+        with self._gone, self._grace:
+            return await self._drive(body)
+        return None
+
+    @coroutine
+    def _drive(self, body: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+        """Pass `body`'s traps to trio and trio's answers to `body`."""
+        answer: Any = None
+        while True:
+            try:
+                trap = body.send(answer)
+            except StopIteration as done:
+                return done.value
+            # Trio answers with an outcome, errors included. Something is thrown
+            # only when a run is given up half-way, and `body` is given up too.
+            try:
+                answer = yield from self._wait(trap, body)
+            except BaseException:
+                body.close()
+                raise
+
+    def _wait(self, trap: Any, body: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        """Wait at one trap, open to cancellation if one is or becomes due."""
+        if self._due and not hasattr(trap, "abort_func") and _is_inside(body, _CHECKPOINT):
+            trap = _cancellable_trap()
+        self._blocked = hasattr(trap, "abort_func")
+        if self._due and self._blocked:
+            self._grace.shield = False
+        answer: object = yield trap
+        self._blocked = False
+        if self._due and not self._grace.shield:
+            if len(trio.lowlevel.current_task().child_nurseries) > self._outer_nurseries:
+                self._due = False
+            elif _is_our_cancellation(answer):
+                self._due = False
+                self._grace.shield = True
+            else:
+                self._grace.shield = True
+        return answer
+
+
+def _cancellable_trap() -> Any:
+    """Return a trap that trio answers with `Cancelled` at once, if one is due."""
+    waiting = trio.lowlevel.wait_task_rescheduled(lambda _: trio.lowlevel.Abort.SUCCEEDED)
+    try:
+        return waiting.send(None)
+    finally:
+        waiting.close()
+
+
+def _is_our_cancellation(answer: object) -> bool:
+    return (
+        isinstance(answer, outcome.Error)
+        and isinstance(answer.error, trio.Cancelled)
+        and answer.error.reason == _REASON
+    )
+
+
+def _is_inside(body: object, code: object) -> bool:
+    """Tell whether `body` is suspended inside a coroutine that runs `code`."""
+    waiting: object = body
+    while waiting is not None:
+        if getattr(waiting, "cr_code", None) is code:
+            return True
+        waiting = getattr(waiting, "cr_await", None)
+    return False

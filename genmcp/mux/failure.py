@@ -1,0 +1,51 @@
+"""From an exception of the application to the error its client sees.
+
+Layer: mux. An `McpError` was meant for the client and goes out as it is; anything
+else says nothing but an error id, under which the log has the traceback.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+
+import trio
+
+from genmcp.errors import InternalError, McpError, find_sole_leaf
+
+_log = logging.getLogger("genmcp.mux")
+
+CRASHES = (Exception, SystemExit, BaseExceptionGroup)
+"""What a call catches of its handlers. `SystemExit` is among them: a tool that
+calls `sys.exit()` ends its own call, not the server."""
+
+
+def is_crash(error: BaseException) -> bool:
+    """Tell whether `error` belongs to the call, and not to trio or the process."""
+    if not isinstance(error, BaseExceptionGroup):
+        return isinstance(error, Exception | SystemExit)
+    return error.subgroup((trio.Cancelled, KeyboardInterrupt, GeneratorExit)) is None
+
+
+def mask(error: BaseException, what: str) -> McpError:
+    """Return what the client may see of `error`, and log the rest.
+
+    Args:
+        error: what a hook raised.
+        what: which call it was, for the log.
+    """
+    leaf = find_sole_leaf(error)
+    if isinstance(leaf, McpError):
+        return leaf
+    error_id = secrets.token_hex(8)
+    _log.error("%s failed, error id %s", what, error_id, exc_info=error)
+    masked = InternalError("Internal server error", data={"errorId": error_id})
+    # For the testing kit, which shows authors their own exception; the wire has
+    # no place for a cause.
+    masked.__cause__ = error
+    return masked
+
+
+def log_late(error: BaseException, what: str) -> None:
+    """Log a failure that comes when the client has its answer, or has gone."""
+    _log.error("%s failed while cleaning up", what, exc_info=error)

@@ -1,0 +1,141 @@
+"""The mux: every call a server has open, and how they end together.
+
+Layer: mux. Transports open calls here. The mux owns what calls share (the
+keyring, the threads for plain handlers, the limits), knows which calls are open,
+and drains them when the server shuts down. It needs no background task and no
+nursery of its own, so an application can mount it anywhere.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from genmcp.errors import InternalError
+from genmcp.mux.call import Call
+from genmcp.mux.failure import CRASHES, is_crash, mask
+from genmcp.tokens import Keyring
+
+if TYPE_CHECKING:
+    from genmcp.channel import Caller
+    from genmcp.events import Sink
+    from genmcp.mcp import v2607 as mcp
+    from genmcp.server import Server
+
+_log = logging.getLogger("genmcp.mux")
+
+CLEANUP_SECONDS: Final = 5.0
+MAX_QUEUED_MESSAGES: Final = 1_000
+MAX_THREADS: Final = 40
+
+
+class Mux:
+    """Runs the calls of one server.
+
+    Args:
+        server: who answers.
+        keyring: seals what clients carry for the server; a random one serves this
+            process only.
+        cleanup_seconds: how long `finally` blocks and `handle_close` of a call may
+            take once its client has gone.
+        max_queued_messages: how many posted messages may wait for one call.
+        max_threads: how many plain `def` handlers may run at the same time.
+
+    Raises:
+        ValueError: a limit is not positive.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        *,
+        keyring: Keyring | None = None,
+        cleanup_seconds: float = CLEANUP_SECONDS,
+        max_queued_messages: int = MAX_QUEUED_MESSAGES,
+        max_threads: int = MAX_THREADS,
+    ) -> None:
+        if cleanup_seconds <= 0:
+            raise ValueError(f"cleanup_seconds must be positive, got {cleanup_seconds!r}")
+        if max_queued_messages < 1:
+            raise ValueError(f"max_queued_messages must be positive, got {max_queued_messages!r}")
+        if max_threads < 1:
+            raise ValueError(f"max_threads must be positive, got {max_threads!r}")
+        self.server = server
+        self.keyring = keyring if keyring is not None else Keyring.random()
+        self.cleanup_seconds = cleanup_seconds
+        self.max_queued_messages = max_queued_messages
+        self.threads = trio.CapacityLimiter(max_threads)
+        self._calls: set[Call] = set()
+        self._last_call_ended = trio.lowlevel.ParkingLot()
+        self._draining = False
+
+    @property
+    def open_calls(self) -> int:
+        """How many calls are running, clean-ups included."""
+        return len(self._calls)
+
+    @property
+    def draining(self) -> bool:
+        """Whether the server is shutting down and takes no new calls."""
+        return self._draining
+
+    def open(self, request: mcp.Request, caller: Caller, sink: Sink) -> Call:
+        """Return a call, ready to `run`. Nothing is allocated for it elsewhere."""
+        return Call(self, request, caller, sink)
+
+    async def notify(self, notification: mcp.ClientNotification) -> None:
+        """Hand a client's notification to the server. Never raises for its faults."""
+        try:
+            await self.server.handle_notification(notification)
+        except CRASHES as error:
+            if not is_crash(error):
+                raise
+            mask(error, f"handling {notification.method}")
+
+    async def drain(self, grace_seconds: float) -> None:
+        """Let the open calls finish, then end them; within `grace_seconds`.
+
+        Calls may go on until their clean-up time is all that is left of the grace
+        (half of it, if it is short). Then each gets a JSON-RPC error as its last
+        frame and is cancelled, and what still runs at the end is cut off.
+
+        Only threads cannot be cut off: a plain handler that does not return keeps
+        its call open, and this logs it.
+        """
+        self._draining = True
+        now = trio.current_time()
+        with trio.move_on_at(now + max(grace_seconds - self.cleanup_seconds, grace_seconds / 2)):
+            await self._wait_until_idle()
+        if self._calls:
+            _log.info("stopping %d open calls", len(self._calls))
+        with trio.move_on_at(now + grace_seconds):
+            async with trio.open_nursery() as nursery:
+                for call in tuple(self._calls):
+                    nursery.start_soon(call.stop, InternalError("The server is shutting down"))
+            await self._wait_until_idle()
+        self.abort()
+
+    def abort(self) -> None:
+        """Cut every open call off at once."""
+        self._draining = True
+        for call in tuple(self._calls):
+            _log.warning("cutting off %s", call.what)
+            call.abort()
+
+    async def _wait_until_idle(self) -> None:
+        while self._calls:
+            await self._last_call_ended.park()
+
+    # -- for calls ---------------------------------------------------------------
+
+    def add(self, call: Call) -> None:
+        """Count a call that begins to run."""
+        self._calls.add(call)
+
+    def discard(self, call: Call) -> None:
+        """Forget a call of which nothing runs any more."""
+        self._calls.discard(call)
+        if not self._calls:
+            self._last_call_ended.unpark_all()

@@ -1,0 +1,206 @@
+"""The mux: many calls, one shutdown, nothing left behind."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from genmcp.channel import Channel
+from genmcp.events import Answered, Failed
+from genmcp.mcp import v2607 as mcp
+from genmcp.mux import Call, Mux
+from genmcp.outcome import Stream
+from tests.mux.servers import DONE, HandlerServer, open_call
+
+
+async def test_crash_of_one_call_touches_no_other(nursery: trio.Nursery) -> None:
+    go = trio.Event()
+
+    async def handle(channel: Channel) -> Any:
+        if channel.request_id == "bad":
+            raise RuntimeError("boom")
+        await go.wait()
+        return DONE
+
+    server = HandlerServer(handle)
+    mux = Mux(server)
+    good, good_sink, _ = open_call(server, mux=mux, request_id="good")
+    bad, bad_sink, _ = open_call(server, mux=mux, request_id="bad")
+    nursery.start_soon(good.run)
+    nursery.start_soon(bad.run)
+    await wait_all_tasks_blocked()
+    assert isinstance(bad_sink.endings[0], Failed)
+    assert mux.open_calls == 1
+    go.set()
+    await wait_all_tasks_blocked()
+    assert good_sink.events == [Answered(DONE)]
+
+
+async def test_drain_lets_a_call_finish(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        await trio.sleep(3)
+        return DONE
+
+    call, sink, mux = open_call(HandlerServer(handle))
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    await mux.drain(10)
+    assert sink.events == [Answered(DONE)]
+    assert mux.draining
+
+
+async def test_drain_tells_a_call_that_cannot_finish(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    cleaned: list[bool] = []
+
+    async def handle(channel: Channel) -> Any:
+        try:
+            await trio.sleep_forever()
+        finally:
+            await trio.sleep(1)
+            cleaned.append(True)
+
+    call, sink, mux = open_call(HandlerServer(handle))
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    started = trio.current_time()
+    await mux.drain(10)
+    assert trio.current_time() - started <= 10
+    [event] = sink.events
+    assert isinstance(event, Failed)
+    assert "shutting down" in event.error.message
+    assert cleaned == [True]
+    assert mux.open_calls == 0
+
+
+async def test_drain_cuts_off_what_does_not_end_in_time(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        while True:
+            try:
+                await trio.sleep_forever()
+            finally:
+                await trio.sleep_forever()
+
+    server = HandlerServer(handle)
+    call, _, mux = open_call(server, mux=Mux(server, cleanup_seconds=1_000))
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    started = trio.current_time()
+    await mux.drain(4)
+    await wait_all_tasks_blocked()
+    assert mux.open_calls == 0
+    assert trio.current_time() - started == pytest.approx(4)
+
+
+async def test_drain_does_not_wait_for_a_client_that_does_not_read(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        await channel.send_progress(1)
+
+    call, sink, mux = open_call(HandlerServer(handle))
+    sink.gate = trio.Event()
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    started = trio.current_time()
+    await mux.drain(10)
+    assert mux.open_calls == 0
+    assert trio.current_time() - started <= 10
+    assert sink.events == []
+
+
+async def test_cancelling_the_host_lets_calls_clean_up(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """What a transport does: its watcher turns the host's cancellation into client_gone."""
+    cleaned: list[bool] = []
+
+    async def handle(channel: Channel) -> Any:
+        try:
+            await trio.sleep_forever()
+        finally:
+            await trio.sleep(1)
+            cleaned.append(True)
+
+    async def watch(call: Call) -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            call.client_gone()
+
+    call, _, mux = open_call(HandlerServer(handle))
+    with trio.move_on_after(5):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watch, call)
+            await call.run()
+    assert cleaned == [True]
+    assert mux.open_calls == 0
+
+
+async def test_ten_thousand_calls_leave_nothing_behind() -> None:
+    async def handle(channel: Channel) -> Any:
+        match int(channel.request_id) % 4:
+            case 0:
+                return DONE
+            case 1:
+                await channel.send_progress(1)
+                return DONE
+            case 2:
+                raise LookupError("crash")
+            case _:
+                channel.post("go")
+                return Stream(None)
+
+    async def on_message(message: object, channel: Channel, state: Any) -> Any:
+        return DONE
+
+    server = HandlerServer(handle, on_message=on_message)
+    mux = Mux(server)
+    tasks_before = trio.lowlevel.current_statistics().tasks_living
+    calls: list[weakref.ref[Call]] = []
+    for number in range(10_000):
+        call, sink, _ = open_call(server, mux=mux, request_id=number)
+        if number % 100 == 0:
+            calls.append(weakref.ref(call))
+        await call.run()
+        assert len(sink.endings) == 1
+        del call, sink
+    gc.collect()
+    assert mux.open_calls == 0
+    assert trio.lowlevel.current_statistics().tasks_living == tasks_before
+    assert [ref for ref in calls if ref() is not None] == []
+
+
+async def test_faults_of_notification_handlers_stay_inside(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Faulty(HandlerServer):
+        async def handle_notification(self, notification: mcp.ClientNotification) -> None:
+            raise KeyError("boom")
+
+    async def handle(channel: Channel) -> Any:
+        return DONE
+
+    await Mux(Faulty(handle)).notify(mcp.UnknownNotification(method="notifications/x", params={}))
+    assert "notifications/x" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "limit", ["cleanup_seconds", "max_queued_messages", "max_threads"]
+)
+def test_limits_must_be_positive(limit: str) -> None:
+    async def handle(channel: Channel) -> Any:
+        return DONE
+
+    with pytest.raises(ValueError, match=limit):
+        Mux(HandlerServer(handle), **{limit: 0})
