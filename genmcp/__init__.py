@@ -1,0 +1,109 @@
+"""genmcp: Model Context Protocol servers as classes, on trio.
+
+    from genmcp import Suite, Tool
+
+    class Hello(Tool, name="hello"):
+        \"\"\"Says hello.\"\"\"
+
+        async def call(self, request, channel):
+            return "hello"
+
+    suite = Suite(server_name="greeter", server_version="1.0.0", tools=[Hello])
+
+THE MAP. Folders are layers; each imports only what stands above it here:
+
+    mcp/v2607/    what is said: the protocol's messages as attrs classes, builders
+    errors outcome events tokens channel server
+                  what both sides agree on: the contracts
+    wire/         JSON to objects and back, JSON Schema, a tool's arguments
+    providers/    what you write: Tool, Extension
+    suite/        who answers: the ready-made Server, one module per spec page
+    mux/          how it runs: one call, one scope, exactly one ending
+    transport/    how it travels: pure HTTP logic, and the shells that do the I/O
+    testing/      how you check it: call a tool, fake a channel, be a client
+    cli/          the `genmcp` command
+
+The trail of a `tools/call`, each station named in its module's docstring:
+
+    transport.asgi       the connection; reads the body, watches the client
+    transport.inbound    bytes and headers to a request, or a refusal
+    mux.call             a scope and a channel for it
+    mux.worker           runs it to exactly one ending
+    suite.suite          which page answers
+    suite.tools          finds, checks, unseals, calls
+    your Tool.call
+    transport.reply      events to HTTP parts, written out by the shell
+
+What is re-exported here is the public surface; `genmcp.testing` is the rest of it.
+Nothing inside the package imports this module.
+"""
+
+from genmcp.channel import BlockingChannel, Caller, Channel
+from genmcp.errors import (
+    CallbackReturnError,
+    HeaderMismatch,
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    MailboxFull,
+    McpError,
+    MethodNotFound,
+    MissingRequiredClientCapability,
+    NotFound,
+    ParseError,
+    ToolError,
+    UnsupportedProtocolVersion,
+)
+from genmcp.events import EncodeError
+from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.unset import UNSET, Unset
+from genmcp.outcome import Error, InputRequired, Stream
+from genmcp.providers import CacheControl, Extension, Reply, Tool, ToolSource
+from genmcp.server import Server
+from genmcp.suite import Suite
+from genmcp.tokens import Keyring, TokenError
+from genmcp.transport.asgi import StreamableHTTP
+# serve
+from genmcp.wire.arguments import ArgumentsError
+from genmcp.wire.output import OutputMismatch
+from genmcp.wire.schema import SchemaError
+
+__all__ = [
+    "UNSET",
+    "ArgumentsError",
+    "BlockingChannel",
+    "CacheControl",
+    "CallbackReturnError",
+    "Caller",
+    "Channel",
+    "EncodeError",
+    "Error",
+    "Extension",
+    "HeaderMismatch",
+    "InputRequired",
+    "InternalError",
+    "InvalidParams",
+    "InvalidRequest",
+    "Keyring",
+    "MailboxFull",
+    "McpError",
+    "MethodNotFound",
+    "MissingRequiredClientCapability",
+    "NotFound",
+    "OutputMismatch",
+    "ParseError",
+    "Reply",
+    "SchemaError",
+    "Server",
+    "Stream",
+    "StreamableHTTP",
+    "Suite",
+    "TokenError",
+    "Tool",
+    "ToolError",
+    "ToolSource",
+    "Unset",
+    "UnsupportedProtocolVersion",
+    "mcp",
+    "serve",
+]

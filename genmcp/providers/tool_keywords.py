@@ -1,0 +1,137 @@
+"""The class keywords of a tool: checked, and read off its bases.
+
+Layer: providers. Everything here raises when the class is defined, naming the
+class, the keyword and the fix, because a client would only drop such a tool
+without a word.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar, get_args, get_origin
+
+import typing_extensions
+
+from genmcp.mcp import v2607 as mcp
+from genmcp.providers.cache_control import CacheHints, read_cache_control
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}\Z")
+
+
+def check_keywords(cls: type, declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords in the form the hooks give them.
+
+    Raises:
+        TypeError: one has the wrong type.
+        ValueError: one has a value the protocol does not take.
+    """
+    checked = dict(declared)
+    for key in ("name", "title", "description"):
+        if key in checked and not isinstance(checked[key], str):
+            raise TypeError(f"{cls.__qualname__}: {key} must be a str, got {checked[key]!r}")
+    for key in ("repair_arguments", "any_name"):
+        if key in checked and not isinstance(checked[key], bool):
+            raise TypeError(f"{cls.__qualname__}: {key} must be a bool, got {checked[key]!r}")
+    if "name" in checked:
+        _check_name(cls, checked["name"], any_name=checked.get("any_name", False))
+    for key, read in _READERS.items():
+        if key not in checked:
+            continue
+        try:
+            checked[key] = read(checked[key])
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{cls.__qualname__}: {key.strip('_')}: {error}") from error
+    return checked
+
+
+def own_description(cls: type) -> str | None:
+    """Return the class's own docstring, tidied. A base's says nothing about it."""
+    doc = cls.__dict__.get("__doc__")
+    if not isinstance(doc, str):
+        return None
+    if dataclasses.is_dataclass(cls) and doc.startswith(f"{cls.__name__}("):
+        return None  # written by the decorator, not by the author
+    return inspect.cleandoc(doc) or None
+
+
+def find_arguments_type(cls: type, base: type) -> Any | None:
+    """Return what `cls` gives for the first type parameter of `base`, if anything.
+
+    Follows parameters handed up through generic classes in between. `None` when
+    the parameter is not given in this class's own bases, or is still a variable.
+    """
+    for written in cls.__dict__.get("__orig_bases__", ()):
+        origin = get_origin(written)
+        if not isinstance(origin, type) or not issubclass(origin, base):
+            continue
+        arguments = get_args(written)
+        if origin is base:
+            found = arguments[0]
+        else:
+            found = _follow(origin, base, arguments)
+        if isinstance(found, TypeVar | typing_extensions.TypeVar):
+            return None
+        return found
+    return None
+
+
+def _follow(generic: type, base: type, arguments: tuple[Any, ...]) -> Any | None:
+    parameters: tuple[Any, ...] = getattr(generic, "__parameters__", ())
+    given = dict(zip(parameters, arguments, strict=False))
+    for written in generic.__dict__.get("__orig_bases__", ()):
+        origin = get_origin(written)
+        if not isinstance(origin, type) or not issubclass(origin, base):
+            continue
+        handed_up = tuple(given.get(argument, argument) for argument in get_args(written))
+        return handed_up[0] if origin is base else _follow(origin, base, handed_up)
+    return None
+
+
+def _check_name(cls: type, name: str, *, any_name: bool) -> None:
+    if not name.strip():
+        raise ValueError(f"{cls.__qualname__}: name must not be blank")
+    if not any_name and not _NAME.match(name):
+        raise ValueError(
+            f"{cls.__qualname__}: name must be 1 to 128 characters of A-Z a-z 0-9 _ - . "
+            f"(any_name=True allows others), got {name!r}"
+        )
+
+
+def _read_annotations(value: object) -> mcp.ToolAnnotations:
+    match value:
+        case mcp.ToolAnnotations():
+            return value
+        case Mapping():
+            return mcp.ToolAnnotations(**value)
+        case _:
+            raise TypeError(f"must be a ToolAnnotations or a mapping, got {value!r}")
+
+
+def _read_icons(value: object) -> list[mcp.Icon]:
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        raise TypeError(f"must be a list of Icon, got {value!r}")
+    for icon in value:
+        if not isinstance(icon, mcp.Icon):
+            raise TypeError(f"must hold only Icon, got {icon!r}")
+    return list(value)
+
+
+def _read_meta(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TypeError(f"must be a mapping with str keys, got {value!r}")
+    return dict(value)
+
+
+def _read_hints(value: object) -> CacheHints:
+    return value if isinstance(value, CacheHints) else read_cache_control(value)
+
+
+_READERS: Final = {
+    "annotations": _read_annotations,
+    "icons": _read_icons,
+    "_meta": _read_meta,
+    "cache_control": _read_hints,
+}

@@ -1,0 +1,85 @@
+"""Pages: cutting a list into them, and finding the place again.
+
+Layer: suite. A cursor is a sealed token that holds the name of the last item
+served, so it works on every process that has the key and survives changes of the
+list; it is bound to the method, so that a cursor of one list opens no other.
+
+Spec: server/utilities/pagination
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import orjson
+
+from genmcp.errors import InvalidParams
+from genmcp.tokens import TokenError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from genmcp.tokens import Keyring
+
+_log = logging.getLogger("genmcp.suite")
+
+_PURPOSE: Final = "cursor"
+TTL_SECONDS: Final = 24 * 60 * 60
+"""How long a cursor opens: a page is fetched within seconds, a paused client later."""
+
+Item = TypeVar("Item")
+
+
+def cut_page(
+    method: str,
+    items: Sequence[Item],
+    key: Callable[[Item], str],
+    cursor: str | None,
+    page_size: int,
+    keyring: Keyring,
+) -> tuple[list[Item], str | None]:
+    """Return one page of `items` and the cursor of the next, `None` after the last.
+
+    Args:
+        method: the list's method, which the cursor is bound to.
+        items: the whole list, in its order.
+        key: gives the name that is unique in the list.
+        cursor: what the client sent; `None` for the first page.
+        page_size: how many items a page holds.
+        keyring: seals the next cursor.
+
+    Raises:
+        InvalidParams: the cursor was not given by this server for this list.
+    """
+    start = 0 if cursor is None else _find_start(method, items, key, cursor, keyring)
+    page = list(items[start : start + page_size])
+    end = start + len(page)
+    if end >= len(items):
+        return page, None
+    place = orjson.dumps([end, key(page[-1])])
+    return page, keyring.seal(
+        _PURPOSE, place, ttl_seconds=TTL_SECONDS, bound_to=method.encode("utf-8")
+    )
+
+
+def _find_start(
+    method: str,
+    items: Sequence[Item],
+    key: Callable[[Item], str],
+    cursor: str,
+    keyring: Keyring,
+) -> int:
+    try:
+        place = keyring.unseal(_PURPOSE, cursor, bound_to=method.encode("utf-8"))
+    except TokenError as error:
+        _log.warning("%s: cursor refused: %s", method, error.cause)
+        raise InvalidParams("cursor is not valid for this list") from None
+    end, last = orjson.loads(place)
+    if 0 < end <= len(items) and key(items[end - 1]) == last:
+        return int(end)
+    for index, item in enumerate(items):
+        if key(item) == last:
+            return index + 1
+    # The last item served is gone: its place in the list is the best there is.
+    return min(int(end), len(items))

@@ -1,0 +1,275 @@
+"""A client in memory: the real transport, without a socket.
+
+Layer: testing. Speaks protocol `2026-07-28` to a Suite (or any `StreamableHTTP`
+app) as an official client does, headers and all, streams, and can hang up.
+
+    async with Client(suite) as client:
+        result = await client.call_tool("add", {"a": 1, "b": 2})
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import orjson
+
+from genmcp.errors import McpError
+from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.unset import UNSET
+from genmcp.server import Server
+from genmcp.testing.memory_http import MemoryResponse, exchange
+from genmcp.testing.sse_reader import read_messages
+from genmcp.transport.asgi import StreamableHTTP
+from genmcp.wire.codec import decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+    from types import TracebackType
+
+    from genmcp.testing.memory_http import ASGIApp
+
+_PREFIX = "io.modelcontextprotocol/"
+_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+
+class ServerError(McpError):
+    """A JSON-RPC error the server answered with, as the client sees it."""
+
+    def __init__(self, code: int, message: str, data: Any) -> None:
+        # Not through McpError: it refuses codes a server may not send, and a
+        # client has to be able to see that one did.
+        Exception.__init__(self, message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+@attrs.define(eq=False)
+class Answer:
+    """One request's answer while it arrives.
+
+    Attributes:
+        response: the HTTP response.
+        request_id: the id the request was sent with.
+    """
+
+    response: MemoryResponse
+    request_id: mcp.RequestId
+    _messages: AsyncIterator[dict[str, Any]] | None = None
+
+    async def messages(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield the JSON-RPC messages in wire form: notifications, then the response."""
+        if self._messages is None:
+            self._messages = self._read()
+        async for message in self._messages:
+            yield message
+
+    async def next_message(self) -> dict[str, Any]:
+        """Wait for one message in wire form.
+
+        Raises:
+            AssertionError: the stream has ended.
+        """
+        async for message in self.messages():
+            return message
+        raise AssertionError("the server ended the stream")
+
+    async def disconnect(self) -> None:
+        """Hang up, and wait until the server has cleaned up."""
+        await self.response.disconnect()
+
+    async def _read(self) -> AsyncIterator[dict[str, Any]]:
+        if self.response.header("content-type") == "text/event-stream":
+            async for message in read_messages(aiter(self.response)):
+                yield message
+        else:
+            yield orjson.loads(await self.response.read())
+
+
+class Client:
+    """Talks to a server in this process.
+
+    Args:
+        server: a `Server` such as a Suite, or an ASGI app that serves MCP.
+        capabilities: what the client declares on every request.
+        info: how it names itself; `None` to leave that out.
+        path: where the app serves MCP.
+    """
+
+    def __init__(
+        self,
+        server: Server | ASGIApp,
+        *,
+        capabilities: mcp.ClientCapabilities | None = None,
+        info: mcp.Implementation | None = None,
+        path: str = "/mcp",
+    ) -> None:
+        self.app: ASGIApp = StreamableHTTP(server) if isinstance(server, Server) else server
+        self._capabilities = mcp.ClientCapabilities() if capabilities is None else capabilities
+        self._info = mcp.Implementation(name="genmcp.testing", version="0") if info is None else info
+        self._path = path
+        self._ids = itertools.count(1)
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        pass  # every exchange ends with its own block; there is nothing to close
+
+    # -- the methods of the protocol ---------------------------------------------
+
+    async def discover(self) -> mcp.DiscoverResult:
+        """Ask what the server is and can do.
+
+        Raises:
+            ServerError: the server answered with an error.
+        """
+        return decode(mcp.DiscoverResult, await self.request("server/discover"))
+
+    async def list_tools(self, cursor: str | None = None) -> mcp.ListToolsResult:
+        """Ask for one page of the tools. Raises as `discover`."""
+        params = {} if cursor is None else {"cursor": cursor}
+        return decode(mcp.ListToolsResult, await self.request("tools/list", params))
+
+    async def list_all_tools(self) -> Sequence[mcp.Tool]:
+        """Ask for all pages of the tools. Raises as `discover`."""
+        tools: list[mcp.Tool] = []
+        cursor: str | None = None
+        while True:
+            page = await self.list_tools(cursor)
+            tools.extend(page.tools)
+            cursor = page.next_cursor
+            if cursor is None:
+                return tools
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        on_progress: Callable[[mcp.ProgressNotificationParams], None] | None = None,
+        on_log: Callable[[mcp.LoggingMessageNotificationParams], None] | None = None,
+        log_level: mcp.LoggingLevel = "debug",
+    ) -> mcp.CallToolResult | mcp.InputRequiredResult:
+        """Call a tool and wait for its result.
+
+        Progress is asked for when `on_progress` is given, logs from `log_level`
+        when `on_log` is. Raises as `discover`.
+        """
+        params: dict[str, Any] = {"name": name, "arguments": dict(arguments or {})}
+        meta: dict[str, Any] = {}
+        if on_progress is not None:
+            meta["progressToken"] = name
+        if on_log is not None:
+            meta[_PREFIX + "logLevel"] = log_level
+
+        def hear(message: dict[str, Any]) -> None:
+            if message["method"] == "notifications/progress" and on_progress is not None:
+                on_progress(decode(mcp.ProgressNotificationParams, message["params"]))
+            elif message["method"] == "notifications/message" and on_log is not None:
+                on_log(decode(mcp.LoggingMessageNotificationParams, message["params"]))
+            else:
+                raise AssertionError(f"nobody asked for {message!r}")
+
+        result = await self.request("tools/call", params, meta=meta, hear=hear)
+        if result.get("resultType") == "input_required":
+            return decode(mcp.InputRequiredResult, result)
+        return decode(mcp.CallToolResult, result)
+
+    # -- any request -------------------------------------------------------------
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        hear: Callable[[dict[str, Any]], None] | None = None,
+    ) -> dict[str, Any]:
+        """Send a request in wire form; return its result in wire form.
+
+        Notifications that come before it go to `hear`.
+
+        Raises:
+            ServerError: the server answered with an error.
+            AssertionError: it answered with something else than its request's
+                response, or with no response at all.
+        """
+        async with self.open(method, params, meta=meta) as answer:
+            async for message in answer.messages():
+                if "method" not in message:
+                    return _read_response(message, answer.request_id)
+                assert "id" not in message, f"a server must not send requests: {message!r}"
+                if hear is not None:
+                    hear(message)
+        raise AssertionError("the stream ended without a response")
+
+    @asynccontextmanager
+    async def open(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        meta: Mapping[str, Any] | None = None,
+    ) -> AsyncGenerator[Answer]:
+        """Send a request and watch its answer arrive. Leaving the block hangs up."""
+        request_id = next(self._ids)
+        full = {**(params or {}), "_meta": {**self._meta(), **(meta or {})}}
+        body = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": full}
+        headers = self.headers(method, full)
+        async with self.post(orjson.dumps(body), headers) as response:
+            yield Answer(response, request_id)
+
+    def post(self, body: bytes, headers: Sequence[tuple[bytes, bytes]]) -> Any:
+        """Send these very bytes; give a `MemoryResponse`. An async context manager."""
+        return exchange(self.app, path=self._path, headers=headers, body=body)
+
+    def headers(self, method: str, params: Mapping[str, Any]) -> list[tuple[bytes, bytes]]:
+        """Return the headers a client sends with this request."""
+        fields = [
+            ("host", "127.0.0.1:8000"),
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", mcp.PROTOCOL_VERSION),
+            ("mcp-method", method),
+        ]
+        if method in _NAMED:
+            fields.append(("mcp-name", encode_header_value(str(params[_NAMED[method]]))))
+        return [(name.encode("ascii"), value.encode("ascii")) for name, value in fields]
+
+    def _meta(self) -> dict[str, Any]:
+        return {
+            _PREFIX + "protocolVersion": mcp.PROTOCOL_VERSION,
+            _PREFIX + "clientCapabilities": encode(self._capabilities),
+            _PREFIX + "clientInfo": encode(self._info),
+        }
+
+
+def encode_header_value(value: str) -> str:
+    """Write `value` as a header: as it is, or in Base64 where it could not travel.
+
+    Spec: basic/transports/streamable-http#value-encoding
+    """
+    plain = value.isascii() and value.isprintable() and value == value.strip()
+    if plain and not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    return "=?base64?" + base64.b64encode(value.encode("utf-8")).decode("ascii") + "?="
+
+
+def _read_response(message: dict[str, Any], request_id: mcp.RequestId) -> dict[str, Any]:
+    if "error" in message:
+        error = message["error"]
+        raise ServerError(error["code"], error["message"], error.get("data", UNSET))
+    assert message.get("jsonrpc") == "2.0"
+    assert message.get("id") == request_id, f"this answers another request: {message!r}"
+    result: dict[str, Any] = message["result"]
+    return result

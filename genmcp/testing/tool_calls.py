@@ -1,0 +1,183 @@
+"""Calling one tool in a test, the way a client's call would reach it.
+
+Layer: testing. The arguments are checked and cast, results are checked against
+the output schema, messages and disconnects go through the real mux; only HTTP is
+left out. For that there is `genmcp.testing.Client`.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import trio
+
+from genmcp.errors import McpError
+from genmcp.events import Answered, Failed, Notified
+from genmcp.mcp import v2607 as mcp
+from genmcp.mux import Call, Mux
+from genmcp.suite import Suite
+from genmcp.testing.beside import run_beside
+from genmcp.testing.fake_channel import read_logs, read_progress
+from genmcp.testing.requests import fake_caller, fake_request
+from genmcp.testing.sink import RecordingSink
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from genmcp.channel import Caller
+    from genmcp.providers.extension import ToolSource
+
+
+def call_tool(
+    tool: ToolSource,
+    arguments: Mapping[str, Any] | None = None,
+    caller: Caller | None = None,
+    /,
+    **named_arguments: Any,
+) -> mcp.CallToolResult:
+    """Call `tool` and return its result. For a plain test: it runs trio itself.
+
+    Arguments are JSON, as a client would send them: `call_tool(Add(), a=1, b=2)`,
+    or a mapping where a name is not a Python one.
+
+    Raises:
+        McpError: the answer is a JSON-RPC error.
+        Exception: what the tool raised, where a client would see a masked error.
+        AssertionError: the tool asks for input; use `stream_tool` for that.
+        RuntimeError: called inside a trio test; `await call_tool_async(...)` there.
+    """
+    if trio.lowlevel.in_trio_run():
+        raise RuntimeError("call_tool runs trio itself; here, use: await call_tool_async(...)")
+
+    async def run() -> mcp.CallToolResult:
+        return await call_tool_async(tool, arguments, caller, **named_arguments)
+
+    return trio.run(run)
+
+
+async def call_tool_async(
+    tool: ToolSource,
+    arguments: Mapping[str, Any] | None = None,
+    caller: Caller | None = None,
+    /,
+    **named_arguments: Any,
+) -> mcp.CallToolResult:
+    """Call `tool` inside a trio test. See `call_tool`.
+
+    Cancellation: the call is cancelled as if its client had gone.
+    """
+    async with stream_tool(tool, arguments, caller, **named_arguments) as stream:
+        result = await stream.result()
+    assert isinstance(result, mcp.CallToolResult), (
+        f"the tool did not finish but answered {result!r}"
+    )
+    return result
+
+
+@attrs.define(eq=False)
+class ToolStream:
+    """A tool call that is running. Made by `stream_tool`."""
+
+    _call: Call
+    _sink: RecordingSink
+    _ended: trio.Event = attrs.field(factory=trio.Event)
+
+    @property
+    def sent(self) -> list[mcp.ServerNotification]:
+        """The notifications sent so far, in order."""
+        return self._sink.notifications
+
+    @property
+    def progress(self) -> list[tuple[float, float | None, str | None]]:
+        """The progress sent so far, as `(progress, total, message)`."""
+        return read_progress(self.sent)
+
+    @property
+    def logs(self) -> list[tuple[str, Any]]:
+        """The log records sent so far, as `(level, data)`."""
+        return read_logs(self.sent)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the call and all its clean-ups are over."""
+        return self._ended.is_set()
+
+    def post(self, message: object) -> bool:
+        """Post `message` to the call, as `Channel.post` does."""
+        if self._call.over:
+            return False
+        self._call.mailbox.post(message)
+        return True
+
+    async def next_notification(self) -> mcp.ServerNotification:
+        """Wait for the next notification that was not taken yet.
+
+        Raises:
+            AssertionError: the call ended instead.
+        """
+        while True:
+            event = await self._sink.next_event()
+            if isinstance(event, Notified):
+                return event.notification
+            assert not isinstance(event, Answered | Failed), f"the call ended with {event!r}"
+
+    async def disconnect(self) -> None:
+        """Let the client go away, and wait until the call has cleaned up."""
+        self._call.client_gone()
+        await self._ended.wait()
+
+    async def result(self) -> mcp.Result:
+        """Wait for the call's result.
+
+        Raises:
+            McpError: the answer is a JSON-RPC error.
+            Exception: what the tool raised, where a client would see a masked error.
+            AssertionError: the call ended without an answer.
+        """
+        await self._ended.wait()
+        endings = self._sink.endings
+        assert endings, "the call ended without an answer: its client had gone"
+        match endings[0]:
+            case Answered(result):
+                return result
+            case Failed(error):
+                raise _unmask(error)
+
+
+@asynccontextmanager
+async def stream_tool(
+    tool: ToolSource,
+    arguments: Mapping[str, Any] | None = None,
+    caller: Caller | None = None,
+    /,
+    **named_arguments: Any,
+) -> AsyncGenerator[ToolStream]:
+    """Run a call of `tool` beside the test's own code.
+
+        async with stream_tool(Watch(), path="/tmp") as stream:
+            stream.post("changed")
+            await stream.next_notification()
+            await stream.disconnect()
+
+    Leaving the block disconnects a call that still runs, and waits for it.
+    """
+    suite = Suite(server_name="test", server_version="0", tools=[tool], send_server_info=False)
+    [name] = suite.tool_names
+    caller = fake_caller() if caller is None else caller
+    request = fake_request(name, {**(arguments or {}), **named_arguments}, caller=caller)
+    sink = RecordingSink()
+    stream = ToolStream(Mux(suite).open(request, caller, sink), sink)
+
+    async def run_call() -> None:
+        await stream._call.run()  # noqa: SLF001 - the two are one unit
+        stream._ended.set()  # noqa: SLF001
+
+    async with run_beside(run_call, stream._call.client_gone):  # noqa: SLF001
+        yield stream
+
+
+def _unmask(error: McpError) -> BaseException:
+    """Return the exception behind a masked error, so that a test shows it."""
+    return error if error.__cause__ is None else error.__cause__
