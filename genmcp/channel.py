@@ -167,9 +167,7 @@ class Channel(_CallerFacts, ABC):
             )
         )
 
-    async def send_log(
-        self, level: mcp.LoggingLevel, data: Any, logger: str | None = None
-    ) -> bool:
+    async def send_log(self, level: mcp.LoggingLevel, data: Any, logger: str | None = None) -> bool:
         """Send a log record, if the client asked for this severity.
 
         Returns False without sending when the request carried no log level, or a
@@ -321,19 +319,23 @@ class BlockingChannel(_CallerFacts):
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> bool:
         """See `Channel.send_progress`."""
-        return self._run_async(self._channel.send_progress, progress, total, message)
+        sent: bool = self._run_async(self._channel.send_progress, progress, total, message)
+        return sent
 
     def send_log(self, level: mcp.LoggingLevel, data: Any, logger: str | None = None) -> bool:
         """See `Channel.send_log`."""
-        return self._run_async(self._channel.send_log, level, data, logger)
+        sent: bool = self._run_async(self._channel.send_log, level, data, logger)
+        return sent
 
     def send_notification(self, notification: mcp.ServerNotification) -> bool:
         """See `Channel.send_notification`."""
-        return self._run_async(self._channel.send_notification, notification)
+        sent: bool = self._run_async(self._channel.send_notification, notification)
+        return sent
 
     def start_stream(self) -> bool:
         """See `Channel.start_stream`."""
-        return self._run_async(self._channel.start_stream)
+        listens: bool = self._run_async(self._channel.start_stream)
+        return listens
 
     def close(self) -> None:
         """See `Channel.close`."""
@@ -341,7 +343,8 @@ class BlockingChannel(_CallerFacts):
 
     def post(self, message: object) -> bool:
         """See `Channel.post`."""
-        return self._run_sync(self._channel.post, message)
+        taken: bool = self._run_sync(self._channel.post, message)
+        return taken
 
     def post_from_thread(self, message: object) -> bool:
         """See `Channel.post_from_thread`."""

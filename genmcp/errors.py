@@ -12,7 +12,7 @@ Spec: basic/index#error-codes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from genmcp.mcp.unset import UNSET, Unset
 
@@ -250,9 +250,10 @@ def find_sole_leaf(error: BaseException) -> BaseException:
     A handler that opens a nursery raises its own `ToolError` wrapped in a group;
     the author meant the error inside.
     """
-    while isinstance(error, BaseExceptionGroup):
-        nested: tuple[BaseException, ...] = error.exceptions
+    leaf = error
+    while isinstance(leaf, BaseExceptionGroup):
+        nested = cast("tuple[BaseException, ...]", leaf.exceptions)
         if len(nested) != 1:
             return error
-        error = nested[0]
-    return error
+        leaf = nested[0]
+    return leaf

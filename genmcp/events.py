@@ -54,7 +54,7 @@ Ending = Answered | Failed
 Event = Opened | Notified | KeptAlive | Answered | Failed
 
 
-class ClientGone(Exception):  # noqa: N818 - it states the fact, as STYLE asks
+class ClientGone(Exception):
     """The client can no longer be written to; the call is over."""
 
 

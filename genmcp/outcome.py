@@ -51,7 +51,7 @@ class InputRequired:
     Spec: basic/patterns/mrtr
     """
 
-    requests: Mapping[str, mcp.InputRequest] = attrs.field(factory=dict)
+    requests: Mapping[str, mcp.InputRequest] = attrs.field(factory=dict[str, "mcp.InputRequest"])
     client_state: Any = None
 
     def __attrs_post_init__(self) -> None:
@@ -73,12 +73,11 @@ class Error:
         TypeError: `reason` is neither.
     """
 
-    reason: McpError | str = attrs.field()
+    reason: McpError | str
 
-    @reason.validator
-    def _check_reason(self, _attribute: object, value: object) -> None:
-        if not isinstance(value, McpError | str):
-            raise TypeError(f"Error takes an McpError or a str, got {value!r}")
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.reason, McpError | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"Error takes an McpError or a str, got {self.reason!r}")
 
     @property
     def error(self) -> McpError:

@@ -19,6 +19,7 @@ Cancelling the host reaches none of it: a call ends by `client_gone`, `stop` or
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -200,10 +201,8 @@ class Call:
             if self._over:
                 return
             self._over = True
-            try:
+            with contextlib.suppress(ClientGone):
                 await self._write_ending(ending)
-            except ClientGone:
-                pass
 
     async def _write_ending(self, ending: Ending) -> None:
         try:

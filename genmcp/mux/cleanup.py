@@ -96,7 +96,8 @@ class HandlerScope:
             try:
                 trap = body.send(answer)
             except StopIteration as done:
-                return done.value
+                result: T = done.value
+                return result
             # Trio answers with an outcome, errors included. Something is thrown
             # only when a run is given up half-way, and `body` is given up too.
             try:
@@ -127,7 +128,10 @@ class HandlerScope:
 
 def _cancellable_trap() -> Any:
     """Return a trap that trio answers with `Cancelled` at once, if one is due."""
-    waiting = trio.lowlevel.wait_task_rescheduled(lambda _: trio.lowlevel.Abort.SUCCEEDED)
+    # Not awaited: only the trap it yields is wanted.
+    waiting = trio.lowlevel.wait_task_rescheduled(  # noqa: ASYNC105
+        lambda _: trio.lowlevel.Abort.SUCCEEDED
+    )
     try:
         return waiting.send(None)
     finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from typing import cast
 
 import trio
 
@@ -24,7 +25,8 @@ def is_crash(error: BaseException) -> bool:
     """Tell whether `error` belongs to the call, and not to trio or the process."""
     if not isinstance(error, BaseExceptionGroup):
         return isinstance(error, Exception | SystemExit)
-    return error.subgroup((trio.Cancelled, KeyboardInterrupt, GeneratorExit)) is None
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return group.subgroup((trio.Cancelled, KeyboardInterrupt, GeneratorExit)) is None
 
 
 def mask(error: BaseException, what: str) -> McpError:

@@ -9,7 +9,7 @@ Spec: server/utilities/caching
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
@@ -37,7 +37,7 @@ class CacheHints:
 NO_CACHE: Final = CacheHints("private", 0)
 
 
-def read_cache_control(value: object) -> CacheHints:
+def read_cache_control(value: Any) -> CacheHints:
     """Check what an author wrote and return it in milliseconds.
 
     Raises:

@@ -34,9 +34,7 @@ class Extension:
     extension are therefore `private` to caches, whatever the tools say.
     """
 
-    def tools(
-        self, channel: Channel
-    ) -> Sequence[ToolSource] | Awaitable[Sequence[ToolSource]]:
+    def tools(self, channel: Channel) -> Sequence[ToolSource] | Awaitable[Sequence[ToolSource]]:
         """Return the tools this caller may use, in a steady order.
 
         Called for each `tools/list` and for each call of a tool the Suite itself

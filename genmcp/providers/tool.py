@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import attrs
 from typing_extensions import TypeVar
@@ -20,13 +20,14 @@ from typing_extensions import TypeVar
 from genmcp.channel import BlockingChannel, Channel
 from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, InputRequired, Stream
-from genmcp.providers.cache_control import CacheControl, CacheHints, read_cache_control
 from genmcp.providers.tool_keywords import check_keywords, find_arguments_type, own_description
 from genmcp.wire.arguments import ArgumentReader
 from genmcp.wire.output import OutputChecker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
+
+    from genmcp.providers.cache_control import CacheControl, CacheHints
 
 A = TypeVar("A", default=dict[str, Any])
 C = TypeVar("C", bound=Channel | BlockingChannel, default=Channel)
@@ -89,7 +90,7 @@ class Tool(ABC, Generic[A, C]):
         icons: Sequence[mcp.Icon] | None = None,
         meta: Mapping[str, Any] | None = None,
         input_schema: type[Any] | Mapping[str, Any] | None = None,
-        output_schema: type[Any] | Mapping[str, Any] | bool | None = None,
+        output_schema: type[Any] | Mapping[str, Any] | None = None,
         cache_control: CacheControl | None = None,
         repair_arguments: bool | None = None,
         any_name: bool | None = None,
@@ -127,9 +128,9 @@ class Tool(ABC, Generic[A, C]):
         if source is not None:
             cls._schema_source = source
         if source is not None or repair_arguments is not None or cls._class_reader is None:
-            cls._class_reader = _compile_reader(cls, cls._schema_source)
+            cls._class_reader = cls._compile_reader(cls._schema_source)
         if output_schema is not None:
-            cls._class_checker = _compile_checker(cls, output_schema)
+            cls._class_checker = cls._compile_checker(output_schema)
 
     # -- what it is --------------------------------------------------------------
 
@@ -147,12 +148,12 @@ class Tool(ABC, Generic[A, C]):
 
     def input_schema(self) -> type[Any] | Mapping[str, Any]:
         """Return what arguments the tool takes: a JSON Schema object, or a class."""
-        return _reader_of(type(self)).schema
+        return self._own_reader().schema
 
-    def output_schema(self) -> type[Any] | Mapping[str, Any] | bool | None:
+    def output_schema(self) -> type[Any] | Mapping[str, Any] | None:
         """Return what the structured content looks like, or `None` for anything."""
         checker = type(self)._class_checker
-        return None if checker is None else checker.schema
+        return None if checker is None else _published(checker)
 
     def cache_control(self) -> CacheControl:
         """Return what the tool contributes to the cache hints of `tools/list`."""
@@ -186,7 +187,7 @@ class Tool(ABC, Generic[A, C]):
             title=checked.get("title"),
             description=checked.get("description"),
             input_schema=self.argument_reader().schema,
-            output_schema=None if checker is None else checker.schema,
+            output_schema=None if checker is None else _published(checker),
             annotations=checked.get("annotations"),
             icons=checked.get("icons"),
             meta=checked.get("_meta"),
@@ -213,9 +214,7 @@ class Tool(ABC, Generic[A, C]):
         return attrs.evolve(request, params=attrs.evolve(params, arguments=arguments))
 
     @abstractmethod
-    def call(
-        self, request: mcp.CallToolRequest[A], channel: C
-    ) -> Reply | Awaitable[Reply]:
+    def call(self, request: mcp.CallToolRequest[A], channel: C) -> Reply | Awaitable[Reply]:
         """Do it, and return the answer.
 
         Write `async def`, or a plain `def`, which runs in a worker thread.
@@ -235,9 +234,7 @@ class Tool(ABC, Generic[A, C]):
         Spec: server/tools#calling-tools
         """
 
-    def handle_message(
-        self, message: Any, channel: C, state: Any
-    ) -> Reply | Awaitable[Reply]:
+    def handle_message(self, message: Any, channel: C, state: Any) -> Reply | Awaitable[Reply]:
         """Take one message posted to a call that returned `Stream(state)`.
 
         Messages come one at a time, in the order they were posted. Return as from
@@ -258,13 +255,13 @@ class Tool(ABC, Generic[A, C]):
     def argument_reader(self) -> ArgumentReader:
         """Return what turns a call's arguments into what `call` gets."""
         if type(self).input_schema is Tool.input_schema:
-            return _reader_of(type(self))
+            return self._own_reader()
         # A hand-written hook may depend on the instance, so it is asked once for
-        # each. __dict__, because the author's class may be frozen.
+        # each. Past `__setattr__`, because the author's class may be frozen.
         reader: ArgumentReader | None = self.__dict__.get("_reader")
         if reader is None:
-            reader = _compile_reader(type(self), self.input_schema())
-            self.__dict__["_reader"] = reader
+            reader = self._compile_reader(self.input_schema())
+            object.__setattr__(self, "_reader", reader)
         return reader
 
     def output_checker(self) -> OutputChecker | None:
@@ -273,38 +270,39 @@ class Tool(ABC, Generic[A, C]):
             return type(self)._class_checker
         if "_checker" not in self.__dict__:
             source = self.output_schema()
-            self.__dict__["_checker"] = (
-                None if source is None else _compile_checker(type(self), source)
-            )
+            compiled = None if source is None else self._compile_checker(source)
+            object.__setattr__(self, "_checker", compiled)
         checker: OutputChecker | None = self.__dict__["_checker"]
         return checker
 
+    @classmethod
+    def _own_reader(cls) -> ArgumentReader:
+        assert cls._class_reader is not None, "set for every subclass when it is defined"
+        return cls._class_reader
 
-def _reader_of(cls: type[Tool[Any, Any]]) -> ArgumentReader:
-    reader = cls._class_reader
-    assert reader is not None, "set for every subclass when it is defined"
-    return reader
+    @classmethod
+    def _compile_reader(cls, source: type[Any] | Mapping[str, Any]) -> ArgumentReader:
+        repair = bool(cls._declared.get("repair_arguments", True))
+        try:
+            return ArgumentReader.compile(source, repair=repair)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{cls.__qualname__}: input_schema: {error}") from error
+
+    @classmethod
+    def _compile_checker(cls, source: type[Any] | Mapping[str, Any]) -> OutputChecker:
+        try:
+            checker = OutputChecker.compile(source)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{cls.__qualname__}: output_schema: {error}") from error
+        if isinstance(checker.schema, bool):
+            # JSON Schema has true and false; the wire wants an object here.
+            raise TypeError(f"{cls.__qualname__}: output_schema must be an object or a class")
+        return checker
 
 
-def _compile_reader(
-    cls: type[Tool[Any, Any]], source: type[Any] | Mapping[str, Any]
-) -> ArgumentReader:
-    if get_origin(source) is dict or source is dict:
-        source = {"type": "object"}
-    repair = bool(cls._declared.get("repair_arguments", True))
-    try:
-        return ArgumentReader.compile(source, repair=repair)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{cls.__qualname__}: input_schema: {error}") from error
-
-
-def _compile_checker(
-    cls: type[Tool[Any, Any]], source: type[Any] | Mapping[str, Any] | bool
-) -> OutputChecker:
-    try:
-        return OutputChecker.compile(source)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{cls.__qualname__}: output_schema: {error}") from error
+def _published(checker: OutputChecker) -> Mapping[str, Any]:
+    assert isinstance(checker.schema, dict), "refused when it was compiled"
+    return checker.schema
 
 
 def _check_call(cls: type[Tool[Any, Any]]) -> None:

@@ -11,7 +11,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar, get_args, get_origin
+from typing import Any, Final, TypeVar, cast, get_args, get_origin
 
 import typing_extensions
 
@@ -68,10 +68,7 @@ def find_arguments_type(cls: type, base: type) -> Any | None:
         if not isinstance(origin, type) or not issubclass(origin, base):
             continue
         arguments = get_args(written)
-        if origin is base:
-            found = arguments[0]
-        else:
-            found = _follow(origin, base, arguments)
+        found = arguments[0] if origin is base else _follow(origin, base, arguments)
         if isinstance(found, TypeVar | typing_extensions.TypeVar):
             return None
         return found
@@ -100,29 +97,33 @@ def _check_name(cls: type, name: str, *, any_name: bool) -> None:
         )
 
 
-def _read_annotations(value: object) -> mcp.ToolAnnotations:
+def _read_annotations(value: Any) -> mcp.ToolAnnotations:
     match value:
         case mcp.ToolAnnotations():
             return value
         case Mapping():
-            return mcp.ToolAnnotations(**value)
+            return mcp.ToolAnnotations(**cast("Mapping[str, Any]", value))
         case _:
             raise TypeError(f"must be a ToolAnnotations or a mapping, got {value!r}")
 
 
-def _read_icons(value: object) -> list[mcp.Icon]:
+def _read_icons(value: Any) -> list[mcp.Icon]:
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
         raise TypeError(f"must be a list of Icon, got {value!r}")
-    for icon in value:
+    icons = cast("Sequence[Any]", value)
+    for icon in icons:
         if not isinstance(icon, mcp.Icon):
             raise TypeError(f"must hold only Icon, got {icon!r}")
-    return list(value)
+    return list(icons)
 
 
-def _read_meta(value: object) -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+def _read_meta(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
         raise TypeError(f"must be a mapping with str keys, got {value!r}")
-    return dict(value)
+    meta = cast("Mapping[Any, Any]", value)
+    if not all(isinstance(key, str) for key in meta):
+        raise TypeError(f"must be a mapping with str keys, got {value!r}")
+    return dict(meta)
 
 
 def _read_hints(value: object) -> CacheHints:

@@ -12,7 +12,7 @@ Spec: basic/patterns/mrtr
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import attrs
 import orjson
@@ -97,11 +97,15 @@ def _canonical(value: Any) -> Any:
     """Write numbers that are equal alike: `1.0` is `1`."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
-    if isinstance(value, dict):
-        return {key: _canonical(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_canonical(item) for item in value]
-    return value
+    match value:
+        case dict():
+            members = cast("dict[str, Any]", value)
+            return {key: _canonical(item) for key, item in members.items()}
+        case list():
+            items = cast("list[Any]", value)
+            return [_canonical(item) for item in items]
+        case _:
+            return value
 
 
 def _find_missing(

@@ -34,8 +34,9 @@ Item = TypeVar("Item")
 def cut_page(
     method: str,
     items: Sequence[Item],
-    key: Callable[[Item], str],
     cursor: str | None,
+    *,
+    key: Callable[[Item], str],
     page_size: int,
     keyring: Keyring,
 ) -> tuple[list[Item], str | None]:
@@ -44,8 +45,8 @@ def cut_page(
     Args:
         method: the list's method, which the cursor is bound to.
         items: the whole list, in its order.
-        key: gives the name that is unique in the list.
         cursor: what the client sent; `None` for the first page.
+        key: gives the name that is unique in the list.
         page_size: how many items a page holds.
         keyring: seals the next cursor.
 
@@ -75,11 +76,13 @@ def _find_start(
     except TokenError as error:
         _log.warning("%s: cursor refused: %s", method, error.cause)
         raise InvalidParams("cursor is not valid for this list") from None
+    end: int
+    last: str
     end, last = orjson.loads(place)
     if 0 < end <= len(items) and key(items[end - 1]) == last:
-        return int(end)
+        return end
     for index, item in enumerate(items):
         if key(item) == last:
             return index + 1
     # The last item served is gone: its place in the list is the best there is.
-    return min(int(end), len(items))
+    return min(end, len(items))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from genmcp.providers.tool import Tool
 from genmcp.suite import Suite
-from genmcp.suite.tools import serve_tool
+from genmcp.suite.served_tool import serve_tool
 from genmcp.testing.tool_calls import call_tool
 from genmcp.wire.codec import decode, encode
 from genmcp.wire.json_text import read_json, write_json
@@ -56,8 +56,7 @@ def check_tool(
 
 def _check_described(owner: str, described: mcp.Tool) -> None:
     assert described.description, (
-        f"{owner}: a model chooses tools by their description; "
-        "give description= or a docstring"
+        f"{owner}: a model chooses tools by their description; give description= or a docstring"
     )
     again = decode(type(described), read_json(write_json(encode(described))))
     assert again == described, f"{owner}: its description changes on the wire: {again!r}"

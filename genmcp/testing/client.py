@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import itertools
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 import orjson
@@ -110,11 +110,13 @@ class Client:
     ) -> None:
         self.app: ASGIApp = StreamableHTTP(server) if isinstance(server, Server) else server
         self._capabilities = mcp.ClientCapabilities() if capabilities is None else capabilities
-        self._info = mcp.Implementation(name="genmcp.testing", version="0") if info is None else info
+        self._info = (
+            mcp.Implementation(name="genmcp.testing", version="0") if info is None else info
+        )
         self._path = path
         self._ids = itertools.count(1)
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import trio
 
-from genmcp.errors import McpError
 from genmcp.events import Answered, Failed, Notified
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Call, Mux
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from genmcp.channel import Caller
+    from genmcp.errors import McpError
     from genmcp.providers.extension import ToolSource
 
 
@@ -84,6 +84,15 @@ class ToolStream:
     _sink: RecordingSink
     _ended: trio.Event = attrs.field(factory=trio.Event)
 
+    async def run(self) -> None:
+        """Run the call to its end. `stream_tool` does this."""
+        await self._call.run()
+        self._ended.set()
+
+    def leave(self) -> None:
+        """Let the client go away, without waiting."""
+        self._call.client_gone()
+
     @property
     def sent(self) -> list[mcp.ServerNotification]:
         """The notifications sent so far, in order."""
@@ -125,7 +134,7 @@ class ToolStream:
 
     async def disconnect(self) -> None:
         """Let the client go away, and wait until the call has cleaned up."""
-        self._call.client_gone()
+        self.leave()
         await self._ended.wait()
 
     async def result(self) -> mcp.Result:
@@ -170,11 +179,7 @@ async def stream_tool(
     sink = RecordingSink()
     stream = ToolStream(Mux(suite).open(request, caller, sink), sink)
 
-    async def run_call() -> None:
-        await stream._call.run()  # noqa: SLF001 - the two are one unit
-        stream._ended.set()  # noqa: SLF001
-
-    async with run_beside(run_call, stream._call.client_gone):  # noqa: SLF001
+    async with run_beside(stream.run, stream.leave):
         yield stream
 
 

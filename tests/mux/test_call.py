@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from typing import Any
@@ -323,10 +324,8 @@ async def test_swallowing_the_cancellation_only_gains_the_cleanup_time(
 ) -> None:
     async def handle(channel: Channel) -> Any:
         for _ in range(3):
-            try:
+            with contextlib.suppress(trio.Cancelled):
                 await trio.sleep_forever()
-            except trio.Cancelled:
-                pass
         return DONE
 
     call, sink, mux = open_call(HandlerServer(handle))

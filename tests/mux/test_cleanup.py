@@ -101,9 +101,7 @@ async def blocked_on_a_lock() -> None:
 
 
 @pytest.mark.parametrize("cleanup", CLEANUPS)
-@pytest.mark.parametrize(
-    "blocked", [blocked_in_sleep, blocked_under_a_timeout, blocked_on_a_lock]
-)
+@pytest.mark.parametrize("blocked", [blocked_in_sleep, blocked_under_a_timeout, blocked_on_a_lock])
 async def test_finally_may_await_anything(
     blocked: Step, cleanup: Step, autojump_clock: trio.testing.MockClock
 ) -> None:

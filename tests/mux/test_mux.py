@@ -195,12 +195,11 @@ async def test_faults_of_notification_handlers_stay_inside(
     assert "notifications/x" in caplog.text
 
 
-@pytest.mark.parametrize(
-    "limit", ["cleanup_seconds", "max_queued_messages", "max_threads"]
-)
+@pytest.mark.parametrize("limit", ["cleanup_seconds", "max_queued_messages", "max_threads"])
 def test_limits_must_be_positive(limit: str) -> None:
     async def handle(channel: Channel) -> Any:
         return DONE
 
     with pytest.raises(ValueError, match=limit):
-        Mux(HandlerServer(handle), **{limit: 0})
+        limits: dict[str, Any] = {limit: 0}
+        Mux(HandlerServer(handle), **limits)

@@ -255,7 +255,7 @@ def test_any_way_to_cut_pages_gives_the_same_list(items: list[str], sizes: list[
     cursor: str | None = None
     for turn in range(len(items) + 1):
         size = sizes[turn % len(sizes)]
-        page, cursor = cut_page("m", items, str, cursor, size, keyring)
+        page, cursor = cut_page("m", items, cursor, key=str, page_size=size, keyring=keyring)
         seen += page
         if cursor is None:
             break
@@ -264,11 +264,17 @@ def test_any_way_to_cut_pages_gives_the_same_list(items: list[str], sizes: list[
 
 async def test_page_goes_on_where_it_was_when_the_list_changes() -> None:
     keyring = Keyring(["k" * 32])
-    _, cursor = cut_page("m", list("abcd"), str, None, 2, keyring)
-    assert cut_page("m", list("xabcd"), str, cursor, 9, keyring)[0] == ["c", "d"]
-    assert cut_page("m", list("bcd"), str, cursor, 9, keyring)[0] == ["c", "d"]
-    assert cut_page("m", list("acd"), str, cursor, 9, keyring)[0] == ["d"]
-    assert cut_page("m", [], str, cursor, 9, keyring) == ([], None)
+    _, cursor = cut_page("m", list("abcd"), None, key=str, page_size=2, keyring=keyring)
+    assert cut_page("m", list("xabcd"), cursor, key=str, page_size=9, keyring=keyring)[0] == [
+        "c",
+        "d",
+    ]
+    assert cut_page("m", list("bcd"), cursor, key=str, page_size=9, keyring=keyring)[0] == [
+        "c",
+        "d",
+    ]
+    assert cut_page("m", list("acd"), cursor, key=str, page_size=9, keyring=keyring)[0] == ["d"]
+    assert cut_page("m", [], cursor, key=str, page_size=9, keyring=keyring) == ([], None)
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "0", "A" * 92])
@@ -279,9 +285,9 @@ async def test_foreign_cursor_is_invalid_params(cursor: str) -> None:
 
 async def test_cursor_of_another_list_is_invalid() -> None:
     keyring = Keyring(["k" * 32])
-    _, cursor = cut_page("prompts/list", list("abcd"), str, None, 2, keyring)
+    _, cursor = cut_page("prompts/list", list("abcd"), None, key=str, page_size=2, keyring=keyring)
     with pytest.raises(InvalidParams):
-        cut_page("tools/list", list("abcd"), str, cursor, 2, keyring)
+        cut_page("tools/list", list("abcd"), cursor, key=str, page_size=2, keyring=keyring)
 
 
 # -- calling ------------------------------------------------------------------------

@@ -452,9 +452,7 @@ def test_output_class_becomes_the_schema() -> None:
 
 def test_plain_def_runs_in_a_thread_with_a_blocking_channel() -> None:
     class Slow(Tool[AddArgs, BlockingChannel], name="slow"):
-        def call(
-            self, request: mcp.CallToolRequest[AddArgs], channel: BlockingChannel
-        ) -> str:
+        def call(self, request: mcp.CallToolRequest[AddArgs], channel: BlockingChannel) -> str:
             assert isinstance(channel, BlockingChannel)
             assert channel.send_progress(1, total=2)
             return str(threading.current_thread() is threading.main_thread())

@@ -1,0 +1,111 @@
+"""A tool as the Suite serves it, worked out before any call.
+
+Layer: suite. `genmcp.suite.tools` lists and finds these, `genmcp.suite.tool_call`
+calls them.
+
+Spec: server/tools#data-types
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+import attrs
+
+from genmcp.providers.cache_control import CacheHints, read_cache_control
+from genmcp.providers.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from genmcp.mcp import v2607 as mcp
+    from genmcp.providers.extension import ToolSource
+    from genmcp.wire.output import OutputChecker
+
+_log = logging.getLogger("genmcp.suite")
+
+
+@attrs.frozen
+class ServedTool:
+    """A tool as the suite serves it: everything that can be known before a call.
+
+    Attributes:
+        tool: the author's instance.
+        described: what `tools/list` shows.
+        hints: its part of the list's cache hints.
+        checker: checks its structured content, if it has an output schema.
+    """
+
+    tool: Tool[Any, Any]
+    described: mcp.Tool
+    hints: CacheHints
+    checker: OutputChecker | None
+
+    @property
+    def name(self) -> str:
+        """The name clients call it by."""
+        return self.described.name
+
+
+def serve_tool(source: ToolSource) -> ServedTool:
+    """Describe a tool, making it first if its class was given.
+
+    Raises:
+        TypeError: not a tool, or a class that cannot be made without arguments.
+        ValueError: a hook gives what the protocol does not take.
+    """
+    tool = _make_tool(source)
+    owner = type(tool).__qualname__
+    described = tool.describe()
+    try:
+        hints = read_cache_control(tool.cache_control())
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{owner}: {error}") from error
+    return ServedTool(tool, described, hints, tool.output_checker())
+
+
+def _make_tool(source: object) -> Tool[Any, Any]:
+    if isinstance(source, Tool):
+        return cast("Tool[Any, Any]", source)
+    if not (isinstance(source, type) and issubclass(source, Tool)):
+        raise TypeError(f"expected a Tool or a subclass of Tool, got {source!r}")
+    cls = cast("type[Tool[Any, Any]]", source)
+    try:
+        return cls()
+    except TypeError as error:
+        raise TypeError(
+            f"{cls.__qualname__} cannot be made without arguments; "
+            f"give an instance instead of the class ({error})"
+        ) from error
+
+
+def index_tools(tools: Iterable[ServedTool]) -> dict[str, ServedTool]:
+    """Index tools by name, in order; warn of names that some clients take for one.
+
+    Raises:
+        ValueError: two tools have one name; names both classes.
+    """
+    by_name: dict[str, ServedTool] = {}
+    by_folded: dict[str, ServedTool] = {}
+    for tool in tools:
+        other = by_name.setdefault(tool.name, tool)
+        if other is not tool:
+            raise ValueError(
+                f"two tools are named {tool.name!r}: {_owner(other)} and {_owner(tool)}; rename one"
+            )
+        folded = re.sub(r"[^a-zA-Z0-9_]", "_", tool.name)
+        other = by_folded.setdefault(folded, tool)
+        if other is not tool:
+            _log.warning(
+                "tools %r and %r are one name to clients that fold other characters to _",
+                other.name,
+                tool.name,
+            )
+    return by_name
+
+
+def _owner(served: ServedTool) -> str:
+    cls = type(served.tool)
+    return f"{cls.__module__}.{cls.__qualname__}"

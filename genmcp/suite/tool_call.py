@@ -1,0 +1,165 @@
+"""One call of a tool: check, unseal, call, and read what came back.
+
+Layer: suite. The seventh station of a call's trail: `genmcp.suite.tools` has found
+the tool, and from here it goes to the author's `Tool.call`.
+
+Spec: server/tools#calling-tools
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+import attrs
+
+from genmcp.errors import CallbackReturnError, InvalidParams, ToolError, find_sole_leaf
+from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.unset import UNSET
+from genmcp.outcome import Error, InputRequired, Stream
+from genmcp.providers.tool import Tool
+from genmcp.suite.input_required import RequestState
+from genmcp.wire.arguments import ArgumentsError
+
+if TYPE_CHECKING:
+    from genmcp.channel import Channel
+    from genmcp.suite.page import Answer
+    from genmcp.suite.served_tool import ServedTool
+
+_log = logging.getLogger("genmcp.suite")
+
+InvalidArguments = Literal["tool_error", "protocol_error"]
+"""How arguments that fail the generated check are answered: as a tool result with
+`isError`, which a model can read and correct, or as -32602."""
+
+_EXPECTED: Final = "a CallToolResult, str, Stream, InputRequired or Error"
+
+
+@attrs.frozen
+class ToolStream:
+    """The state of a streaming tool call: which call, and the author's own state."""
+
+    call: ToolCall
+    state: Any
+
+
+@attrs.frozen
+class ToolCall:
+    """A call of one tool by one caller."""
+
+    served: ServedTool
+    channel: Channel
+    binding: RequestState
+
+    async def start(
+        self, request: mcp.CallToolRequest[Any], invalid_arguments: InvalidArguments
+    ) -> Answer:
+        """Check the request and hand it to the tool.
+
+        Raises:
+            InvalidParams: the request state or the request itself is rejected.
+            OutputMismatch, CallbackReturnError: the author's fault, for masking.
+        """
+        request = self.binding.open(request, self.channel)
+        try:
+            request = await self._validate(request)
+        except ArgumentsError as error:
+            _log.warning(
+                "tools/call %r: invalid arguments: %s", self.served.name, "; ".join(error.reasons)
+            )
+            if invalid_arguments == "protocol_error":
+                raise InvalidParams(str(error)) from None
+            return mcp.call_tool_result(error=str(error))
+        return await self._run(self.served.tool.call, request)
+
+    async def go_on(self, message: object, state: Any) -> Answer:
+        """Hand a posted message to the tool."""
+        return await self._run(self.served.tool.handle_message, message, state)
+
+    async def close(self, state: Any) -> None:
+        """Let the tool clean up after a stream that was cut off."""
+        await self._invoke(self.served.tool.handle_close, state=(state,))
+
+    async def _validate(self, request: mcp.CallToolRequest[Any]) -> mcp.CallToolRequest[Any]:
+        tool = self.served.tool
+        try:
+            checked = tool.validate_request(request)
+            if isinstance(checked, Awaitable):
+                checked = await checked
+        except ArgumentsError:
+            raise
+        except ValueError as error:
+            raise InvalidParams(str(error)) from error
+        # The author may return what the types forbid.
+        if not isinstance(checked, mcp.CallToolRequest):  # pyright: ignore[reportUnnecessaryIsInstance]
+            expected = "the request, changed or not"
+            raise CallbackReturnError(tool, "validate_request", checked, expected)
+        return checked
+
+    async def _run(self, hook: Callable[..., Any], subject: object, *state: Any) -> Answer:
+        try:
+            answer = await self._invoke(hook, (subject,), state)
+        except (ToolError, BaseExceptionGroup) as error:
+            leaf = find_sole_leaf(error)
+            if not isinstance(leaf, ToolError):
+                raise
+            return mcp.call_tool_result(error=leaf.message)
+        return self._read_reply(hook.__name__, answer)
+
+    async def _invoke(
+        self,
+        hook: Callable[..., Any],
+        subject: tuple[Any, ...] = (),
+        state: tuple[Any, ...] = (),
+    ) -> Any:
+        """Call a hook, plain ones in a thread, with the channel of its kind."""
+        channel = self.channel
+        if inspect.iscoroutinefunction(hook):
+            return await hook(*subject, channel, *state)
+        [answer] = await channel.run_in_thread(_box, hook, *subject, channel.blocking(), *state)
+        # A plain def may hand back what an async one would, through a decorator.
+        if isinstance(answer, Awaitable):
+            return await cast("Awaitable[Any]", answer)
+        return answer
+
+    def _read_reply(self, hook: str, answer: Any) -> Answer:
+        tool = self.served.tool
+        match answer:
+            case str():
+                return self._check_output(mcp.call_tool_result(text=answer))
+            case mcp.CallToolResult():
+                return self._check_output(answer)
+            case Stream():
+                if type(tool).handle_message is Tool.handle_message:
+                    expected = "a Stream only if the class has a handle_message"
+                    raise CallbackReturnError(tool, hook, cast("object", answer), expected)
+                return Stream(ToolStream(self, cast("Stream[Any]", answer).state))
+            case InputRequired():
+                return self.binding.seal(answer, self.channel)
+            case Error():
+                return answer
+            case _:
+                raise CallbackReturnError(tool, hook, answer, _EXPECTED)
+
+    def _check_output(self, result: mcp.CallToolResult) -> mcp.CallToolResult:
+        checker = self.served.checker
+        if checker is None or result.is_error:
+            return result
+        if result.structured_content is UNSET:
+            expected = "structured content (data=...), because the tool has an output schema"
+            raise CallbackReturnError(self.served.tool, "call", result, expected)
+        checker.check(result.structured_content)
+        return result
+
+
+def start_call(served: ServedTool, request: mcp.CallToolRequest[Any], channel: Channel) -> ToolCall:
+    """Return the call that `request` asks for, before anything of it is checked."""
+    binding = RequestState("tools/call", served.name, request.params.arguments)
+    return ToolCall(served, channel, binding)
+
+
+def _box(hook: Callable[..., Any], *args: Any) -> tuple[Any]:
+    # Trio refuses a thread that returns a coroutine by itself.
+    return (hook(*args),)

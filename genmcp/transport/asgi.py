@@ -1,0 +1,319 @@
+"""The ASGI application: one MCP endpoint over Streamable HTTP.
+
+Layer: transport, shell; the first station of a call, and the last. Next comes
+`genmcp.transport.inbound`, which says what was sent; then `genmcp.mux` runs it, and
+`genmcp.transport.reply` says what to send back. `genmcp.transport.exchange` moves the
+bytes, `genmcp.transport.watch` keeps an eye on the client. For servers that run their
+applications on trio.
+
+Spec: basic/transports/streamable-http
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+import attrs
+import trio
+
+from genmcp.errors import InternalError, InvalidRequest, McpError
+from genmcp.events import ClientGone, Failed
+from genmcp.mux import Mux
+from genmcp.mux.mux import CLEANUP_SECONDS, MAX_QUEUED_MESSAGES, MAX_THREADS
+from genmcp.tokens import Keyring
+from genmcp.transport.exchange import BodyTooLargeError, Exchange, Scope
+from genmcp.transport.headers import show
+from genmcp.transport.inbound import (
+    MAX_BODY_BYTES,
+    MAX_JSON_DEPTH,
+    Inbound,
+    ReceivedNotification,
+    ReceivedRequest,
+    Refusal,
+)
+from genmcp.transport.reply import OK, Reply, find_status, render_accepted, render_refusal
+from genmcp.transport.watch import run_watched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from genmcp.server import Server
+    from genmcp.transport.exchange import Receive, Send
+
+Assigns: TypeAlias = (
+    Mapping[str, Any] | Callable[[Scope], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
+)
+"""What the application attaches to each request, or who tells it from the ASGI scope."""
+
+KEEPALIVE_SECONDS: Final = 15.0
+BODY_TIMEOUT_SECONDS: Final = 30.0
+
+_LAST_FRAME_SECONDS: Final = 1.0
+
+_WRONG_LOOP: Final = (
+    "genmcp runs on trio, but this server runs its applications on another event loop; "
+    "start it with `genmcp serve`, or use a server on trio, such as `hypercorn -k trio`"
+)
+
+_log = logging.getLogger("genmcp.transport")
+
+
+class StreamableHTTP:
+    """An MCP endpoint as an ASGI application.
+
+    Mount it anywhere, or run it alone. It needs no lifespan from the application that
+    mounts it, answers with and without a trailing slash, and never redirects. Mounted
+    below another path, that path itself is the endpoint too.
+
+    Args:
+        server: who answers, usually a `Suite`.
+        path: where the endpoint is, below the path it is mounted at.
+        allowed_hosts: `Host` values answered besides loopback; see `HostRules`.
+        allowed_origins: `Origin` values answered besides loopback; see `OriginRules`.
+        assigns: what handlers find in `channel.assigns`: a mapping, or a function,
+            plain or async, that gets the ASGI scope and returns one. It may raise an
+            `McpError` to refuse the request; it runs on the event loop.
+        secret_key: one secret, or several for rotation with the newest first; seals
+            cursors and request state. The same for all processes that serve the same
+            clients. Without it, what this process sealed dies with it.
+        keepalive_seconds: how long a call may be silent before the client is shown
+            that it lives.
+        max_body_bytes: the largest request body read.
+        body_timeout_seconds: how long a request's body may take to arrive.
+        max_json_depth: how deep a body's arrays and objects may be nested.
+        cleanup_seconds: how long a call may clean up once its client has gone.
+        max_queued_messages: how many posted messages may wait for one call.
+        max_threads: how many plain `def` handlers may run at the same time.
+
+    Raises:
+        ValueError: a setting makes no sense; the message names it.
+
+    Attributes:
+        mux: runs the calls of this endpoint.
+        path: as given, without a trailing slash.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        *,
+        path: str = "/mcp",
+        allowed_hosts: Iterable[str] = (),
+        allowed_origins: Iterable[str] = (),
+        assigns: Assigns | None = None,
+        secret_key: str | bytes | Sequence[str | bytes] | None = None,
+        keepalive_seconds: float = KEEPALIVE_SECONDS,
+        max_body_bytes: int = MAX_BODY_BYTES,
+        body_timeout_seconds: float = BODY_TIMEOUT_SECONDS,
+        max_json_depth: int = MAX_JSON_DEPTH,
+        cleanup_seconds: float = CLEANUP_SECONDS,
+        max_queued_messages: int = MAX_QUEUED_MESSAGES,
+        max_threads: int = MAX_THREADS,
+    ) -> None:
+        if not path.startswith("/"):
+            raise ValueError(f'path must begin with a slash, such as "/mcp", got {path!r}')
+        if keepalive_seconds <= 0:
+            raise ValueError(f"keepalive_seconds must be positive, got {keepalive_seconds!r}")
+        if body_timeout_seconds <= 0:
+            raise ValueError(f"body_timeout_seconds must be positive, got {body_timeout_seconds!r}")
+        self.path = path.rstrip("/")
+        self.mux = Mux(
+            server,
+            keyring=_make_keyring(secret_key),
+            cleanup_seconds=cleanup_seconds,
+            max_queued_messages=max_queued_messages,
+            max_threads=max_threads,
+        )
+        self._inbound = Inbound(
+            server.methods(),
+            allowed_hosts=allowed_hosts,
+            allowed_origins=allowed_origins,
+            max_body_bytes=max_body_bytes,
+            max_json_depth=max_json_depth,
+        )
+        self._assigns = assigns
+        self._keepalive_seconds = keepalive_seconds
+        self._body_timeout_seconds = body_timeout_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope.
+
+        Cancellation: the call is cancelled as if its client had gone, and this returns
+        after its clean-ups.
+        """
+        match scope["type"]:
+            case "http" if trio.lowlevel.in_trio_task():
+                await self._serve(scope, Exchange(scope, receive, send))
+            case "http":
+                await _refuse_loop(send)
+            case "lifespan":
+                await _live(receive, send)
+            case "websocket":
+                # Closed before it was accepted, it is answered 403 by the server.
+                await receive()
+                await send({"type": "websocket.close", "code": 1008, "reason": "HTTP only"})
+            case other:
+                raise ValueError(f"StreamableHTTP does not serve ASGI scopes of type {other!r}")
+
+    async def drain(self, grace_seconds: float) -> None:
+        """Refuse new calls, let the open ones finish, and end them in time.
+
+        See `genmcp.mux.Mux.drain`.
+        """
+        await self.mux.drain(grace_seconds)
+
+    # -- one request -------------------------------------------------------------
+
+    async def _serve(self, scope: Scope, exchange: Exchange) -> None:
+        try:
+            await self._answer(scope, exchange)
+        except ClientGone:
+            pass
+        except Exception as error:  # noqa: BLE001 - no request may stay unanswered
+            await _answer_crash(exchange, error)
+
+    async def _answer(self, scope: Scope, exchange: Exchange) -> None:
+        refusal = self._find_endpoint(scope) or self._inbound.check_head(
+            exchange.verb, exchange.headers
+        )
+        if refusal is not None:
+            await _refuse(exchange, refusal)
+            return
+        body = await self._read_body(exchange)
+        if body is None:
+            return
+        match self._inbound.read_body(exchange.headers, body):
+            case ReceivedRequest() as received:
+                await self._run(scope, exchange, received)
+            case ReceivedNotification(notification=notification):
+                # Accepted whatever the server makes of it: nothing can be answered.
+                await exchange.send_whole(render_accepted())
+                await self.mux.notify(notification)
+            case refusal:
+                await _refuse(exchange, refusal)
+
+    def _find_endpoint(self, scope: Scope) -> Refusal | None:
+        path: str = scope["path"]
+        mounted_at: str = scope.get("root_path", "").rstrip("/")
+        route = path
+        if mounted_at and (path == mounted_at or path.startswith(mounted_at + "/")):
+            # Servers differ in whether the path still holds what was mounted.
+            route = path[len(mounted_at) :]
+        route = route.removesuffix("/")
+        if route == self.path or (mounted_at and not route):
+            return None
+        return Refusal(
+            404,
+            InvalidRequest(f"Nothing is served at {show(path)}; try {self.path or '/'}"),
+        )
+
+    async def _read_body(self, exchange: Exchange) -> bytes | None:
+        """Return the body, or `None` when it was refused."""
+        try:
+            return await exchange.read_body(
+                max_bytes=self._inbound.max_body_bytes,
+                timeout_seconds=self._body_timeout_seconds,
+            )
+        except BodyTooLargeError:
+            refusal = self._inbound.refuse_size()
+        except trio.TooSlowError:
+            seconds = f"{self._body_timeout_seconds:g} s"
+            refusal = Refusal(
+                408,
+                InvalidRequest(f"The body was not here within {seconds} (body_timeout_seconds)"),
+            )
+        await _refuse(exchange, refusal, drain=False)
+        return None
+
+    async def _run(self, scope: Scope, exchange: Exchange, received: ReceivedRequest) -> None:
+        caller = received.caller
+        exchange.reply = Reply(caller.request_id)
+        if self._assigns is not None:
+            try:
+                caller = attrs.evolve(caller, assigns=await self._read_assigns(scope))
+            except McpError as error:
+                status = find_status(error)
+                await _refuse(
+                    exchange,
+                    Refusal(403 if status == OK else status, error, caller.request_id),
+                )
+                return
+        if self.mux.draining:
+            await _refuse(exchange, Refusal(503, _shutting_down()))
+            return
+        call = self.mux.open(received.request, caller, exchange)
+        await run_watched(call, exchange, self._keepalive_seconds)
+        if exchange.reachable and not exchange.reply.done:
+            # Cut off by the mux, which only a shutdown does; anything else is a fault.
+            if not self.mux.draining:
+                raise RuntimeError(f"{received.request.method} ended without an answer")
+            with trio.move_on_after(_LAST_FRAME_SECONDS):
+                await exchange.write(Failed(_shutting_down()))
+
+    async def _read_assigns(self, scope: Scope) -> Mapping[str, Any]:
+        assigns: Any = self._assigns
+        if callable(assigns):
+            assigns = assigns(scope)
+            if inspect.isawaitable(assigns):
+                assigns = await assigns
+        if not isinstance(assigns, Mapping):
+            raise TypeError(f"assigns must give a mapping, got {assigns!r}")
+        return cast("Mapping[str, Any]", assigns)
+
+
+async def _refuse(exchange: Exchange, refusal: Refusal, *, drain: bool = True) -> None:
+    _log.info("refused with %d: %s", refusal.status, refusal.error)
+    await exchange.refuse(refusal, drain=drain)
+
+
+def _shutting_down() -> McpError:
+    return InternalError("The server is shutting down")
+
+
+async def _answer_crash(exchange: Exchange, error: Exception) -> None:
+    """Log what must not happen, and answer it all the same."""
+    error_id = secrets.token_hex(8)
+    _log.error("serving a request failed, error id %s", error_id, exc_info=error)
+    masked = InternalError("Internal server error", data={"errorId": error_id})
+    try:
+        if exchange.reply is not None and not exchange.reply.done:
+            await exchange.write(Failed(masked))
+        elif not exchange.responded:
+            await exchange.refuse(Refusal(500, masked), drain=False)
+    except ClientGone:
+        pass
+
+
+async def _refuse_loop(send: Send) -> None:
+    _log.error(_WRONG_LOOP)
+    whole = render_refusal(500, InternalError(_WRONG_LOOP), headers=((b"connection", b"close"),))
+    await send({"type": "http.response.start", "status": 500, "headers": list(whole.headers)})
+    await send({"type": "http.response.body", "body": whole.body})
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    """Answer the lifespan protocol, which this application does not need."""
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            if not trio.lowlevel.in_trio_task():
+                await send({"type": "lifespan.startup.failed", "message": _WRONG_LOOP})
+                return
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+
+
+def _make_keyring(secret_key: str | bytes | Sequence[str | bytes] | None) -> Keyring:
+    if secret_key is not None:
+        return Keyring([secret_key] if isinstance(secret_key, str | bytes) else secret_key)
+    _log.warning(
+        "no secret_key is set: a random one is used, so cursors and request state are "
+        "valid in this process only, and not after a restart"
+    )
+    return Keyring.random()

@@ -1,0 +1,256 @@
+"""From bytes and headers to a request, or a refusal.
+
+Layer: transport, pure; the station of a call between the shell (`genmcp.transport.
+asgi`) and `genmcp.mux.call`. The shell calls `check_head` when the head of a request has
+arrived, and `read_body` when its body has; what comes back is a `Refusal` to send, a
+notification, or a request for the mux. Nothing here waits, reads or writes.
+
+The order of the checks is the protocol's where it fixes one, and each answer depends
+on it: a header that differs from the body is -32020 even if it names a version that
+is not served, and a missing `_meta` is -32602 before any header is looked at.
+
+    check_head   Origin and Host, verb, type, encoding and declared length
+    read_body    size, JSON, one message, `_meta`, version header, version served,
+                 Mcp-Method, Mcp-Name (`genmcp.transport.envelope`), method served, params
+
+Spec: basic/transports/streamable-http#sending-messages, and #server-validation
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import attrs
+
+from genmcp.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, ParseError
+from genmcp.mcp import v2607 as mcp
+from genmcp.transport import headers as header
+from genmcp.transport.envelope import (
+    check_mirrors,
+    check_version,
+    describe_unknown,
+    read_caller,
+    read_meta,
+)
+from genmcp.transport.headers import RequestHeaders, read_params, show
+from genmcp.transport.origin import HostRules, OriginRules
+from genmcp.wire.json_text import read_json
+from genmcp.wire.messages import (
+    MessageError,
+    NotificationMessage,
+    RequestMessage,
+    decode_notification,
+    decode_request,
+    read_message,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from genmcp.channel import Caller
+    from genmcp.transport.reply import HeaderPairs
+
+MAX_BODY_BYTES: Final = 4 * 1024 * 1024
+MAX_JSON_DEPTH: Final = 128
+
+_MAX_LENGTH_DIGITS: Final = 18
+
+
+@attrs.frozen
+class Refusal:
+    """The request is not taken; this is the answer.
+
+    Attributes:
+        status: the HTTP status, 4xx (a shell may make its own with 5xx).
+        error: the JSON-RPC error for the body.
+        request_id: the request's id, if it could be read.
+        headers: what the response must say besides its type and length.
+    """
+
+    status: int
+    error: McpError
+    request_id: mcp.RequestId | None = None
+    headers: HeaderPairs = ()
+
+
+@attrs.frozen
+class ReceivedNotification:
+    """A notification. It is answered 202, whatever becomes of it."""
+
+    notification: mcp.ClientNotification
+
+
+@attrs.frozen
+class ReceivedRequest:
+    """A request that may run.
+
+    Attributes:
+        caller: who calls; its `assigns` are the shell's to fill in.
+        param_headers: the `Mcp-Param-*` headers, decoded, by the lower-case rest of
+            their name; `None` for a value that could not be read. For whoever knows
+            the tool to compare.
+    """
+
+    request: mcp.Request
+    caller: Caller
+    param_headers: Mapping[str, str | None]
+
+
+Received: TypeAlias = ReceivedRequest | ReceivedNotification | Refusal
+
+
+class Inbound:
+    """Reads the requests of one endpoint. Built once, used for every request.
+
+    Args:
+        methods: the methods that are answered, as `Server.methods` gives them.
+        allowed_hosts: see `genmcp.transport.origin.HostRules`.
+        allowed_origins: see `genmcp.transport.origin.OriginRules`.
+        max_body_bytes: the largest body that is read.
+        max_json_depth: how deep its arrays and objects may be nested.
+
+    Raises:
+        ValueError: a host, an origin or a limit makes no sense.
+    """
+
+    def __init__(
+        self,
+        methods: Collection[str],
+        *,
+        allowed_hosts: Iterable[str] = (),
+        allowed_origins: Iterable[str] = (),
+        max_body_bytes: int = MAX_BODY_BYTES,
+        max_json_depth: int = MAX_JSON_DEPTH,
+    ) -> None:
+        if max_body_bytes < 1:
+            raise ValueError(f"max_body_bytes must be positive, got {max_body_bytes!r}")
+        if max_json_depth < 1:
+            raise ValueError(f"max_json_depth must be positive, got {max_json_depth!r}")
+        self.max_body_bytes = max_body_bytes
+        self._methods = frozenset(methods)
+        self._hosts = HostRules(allowed_hosts)
+        self._origins = OriginRules(allowed_origins)
+        self._max_json_depth = max_json_depth
+
+    # -- the head ----------------------------------------------------------------
+
+    def check_head(self, verb: str, headers: RequestHeaders) -> Refusal | None:
+        """Check what is known before the body; return a refusal, or `None` to go on.
+
+        A request without `Host` passes: HTTP/1.1 parsers refuse it, and every browser,
+        which is whom the check is about, sends one.
+        """
+        # A preflight of an allowed origin will be answered between these two.
+        return (
+            self._check_sender(headers)
+            or (None if verb == "POST" else _refuse_verb(verb))
+            or self._check_body_headers(headers)
+        )
+
+    def _check_sender(self, headers: RequestHeaders) -> Refusal | None:
+        origin = headers.get(header.ORIGIN)
+        if origin is not None:
+            if "Origin" in headers.repeated:
+                return _refuse(403, "The header Origin was sent more than once")
+            if not self._origins.allows(origin):
+                return _refuse(403, f"Origin {show(origin)} is not allowed here (allowed_origins)")
+        host = headers.get(header.HOST)
+        if host is not None:
+            if "Host" in headers.repeated:
+                return _refuse(400, "The header Host was sent more than once")
+            if not self._hosts.allows(host):
+                return _refuse(403, f"Host {show(host)} is not allowed here (allowed_hosts)")
+        return None
+
+    def _check_body_headers(self, headers: RequestHeaders) -> Refusal | None:
+        for spelling in ("Content-Type", "Content-Length", "Content-Encoding"):
+            if spelling in headers.repeated:
+                return _refuse(400, f"The header {spelling} was sent more than once")
+        content_type = headers.get(header.CONTENT_TYPE)
+        # The protocol demands no type. What is refused is what is not JSON for sure,
+        # the three types a web form can send among them.
+        if content_type is not None and not _is_json(content_type):
+            return _refuse(
+                415,
+                f"Content-Type {show(content_type)} is not JSON; send application/json",
+                ((b"accept", b"application/json"),),
+            )
+        encoding = headers.get(header.CONTENT_ENCODING)
+        if encoding is not None and encoding.lower() not in (b"", b"identity"):
+            return _refuse(
+                415,
+                f"Content-Encoding {show(encoding)} is not understood; send the body as it is",
+                ((b"accept-encoding", b"identity"),),
+            )
+        length = headers.get(header.CONTENT_LENGTH)
+        if length is None:
+            return None
+        if not length.isdigit():
+            return _refuse(400, f"Content-Length must be a number of bytes, got {show(length)}")
+        if len(length) > _MAX_LENGTH_DIGITS or int(length) > self.max_body_bytes:
+            return self.refuse_size()
+        return None
+
+    def refuse_size(self) -> Refusal:
+        """Return the refusal of a body over the limit, declared or found while reading."""
+        return _refuse(413, f"The body is larger than {self.max_body_bytes} bytes (max_body_bytes)")
+
+    # -- the body ----------------------------------------------------------------
+
+    def read_body(self, headers: RequestHeaders, body: bytes) -> Received:
+        """Read the message of a request whose head passed `check_head`."""
+        if len(body) > self.max_body_bytes:
+            return self.refuse_size()
+        try:
+            message = read_message(read_json(body, max_depth=self._max_json_depth))
+        except ParseError as error:
+            return Refusal(400, error)
+        except MessageError as error:
+            return Refusal(400, error.error, error.request_id)
+        if isinstance(message, NotificationMessage):
+            return ReceivedNotification(_read_notification(message))
+        try:
+            return self._read_request(headers, message)
+        except MethodNotFound as error:
+            return Refusal(404, error, message.id)
+        except McpError as error:
+            return Refusal(400, error, message.id)
+
+    def _read_request(self, headers: RequestHeaders, message: RequestMessage) -> ReceivedRequest:
+        meta = read_meta(headers, message)
+        check_version(headers, meta)
+        check_mirrors(headers, message)
+        if message.method not in self._methods:
+            raise MethodNotFound(describe_unknown(message.method))
+        request = decode_request(message.method, message.params or {})
+        caller = read_caller(message.id, request, meta)
+        return ReceivedRequest(request, caller, read_params(headers))
+
+
+def _refuse(status: int, message: str, headers: HeaderPairs = ()) -> Refusal:
+    return Refusal(status, InvalidRequest(message), headers=headers)
+
+
+def _refuse_verb(verb: str) -> Refusal:
+    return _refuse(
+        405, f"{show(verb)} is not served here; send each message by POST", ((b"allow", b"POST"),)
+    )
+
+
+def _is_json(content_type: bytes) -> bool:
+    media_type = content_type.partition(b";")[0].rstrip(b" \t").lower()
+    return media_type == b"application/json" or media_type.endswith(b"+json")
+
+
+def _read_notification(message: NotificationMessage) -> mcp.ClientNotification:
+    """Return the notification; a malformed cancellation as one that is not known.
+
+    Malformed ones are to be ignored, and over HTTP, where any client could name any id,
+    even a proper one cancels nothing. So there is nothing to refuse it for.
+
+    Spec: basic/patterns/cancellation#error-handling
+    """
+    try:
+        return decode_notification(message.method, message.params)
+    except InvalidParams:
+        return mcp.UnknownNotification(message.method, message.params or {})
