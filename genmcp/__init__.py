@@ -63,7 +63,7 @@ from genmcp.server import Server
 from genmcp.suite import Suite
 from genmcp.tokens import Keyring, TokenError
 from genmcp.transport.asgi import StreamableHTTP
-# serve
+from genmcp.transport.serve import serve
 from genmcp.wire.arguments import ArgumentsError
 from genmcp.wire.output import OutputMismatch
 from genmcp.wire.schema import SchemaError

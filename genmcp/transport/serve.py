@@ -1,0 +1,221 @@
+"""Serving a server: a port, an endpoint, and a shutdown in good order.
+
+Layer: transport, shell. Puts `genmcp.transport.asgi` (the endpoint) on
+`genmcp.transport.runner` (the port). `genmcp.cli` calls it for the command line.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Final, TypedDict
+
+import trio
+from typing_extensions import Unpack
+
+from genmcp.server import Server
+from genmcp.transport.asgi import StreamableHTTP
+from genmcp.transport.origin import read_authority
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Generator, Iterable, Sequence
+    from types import FrameType
+
+    from genmcp.transport.asgi import Assigns
+
+_log: Final = logging.getLogger("genmcp.transport")
+
+DEFAULT_PATH: Final = "/mcp"
+_WILDCARDS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - to tell them, not to bind them
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class EndpointOptions(TypedDict, total=False):
+    """What `serve` hands on to `StreamableHTTP`, which says what each one means."""
+
+    allowed_hosts: Iterable[str]
+    allowed_origins: Iterable[str]
+    assigns: Assigns | None
+    secret_key: str | bytes | Sequence[str | bytes] | None
+    keepalive_seconds: float
+    max_body_bytes: int
+    body_timeout_seconds: float
+    max_json_depth: int
+    cleanup_seconds: float
+    max_queued_messages: int
+    max_threads: int
+
+
+class PortOptions(TypedDict, total=False):
+    """What `serve` hands on to `RunnerConfig`, which says what each one means."""
+
+    http2: bool
+    certfile: str | os.PathLike[str] | None
+    keyfile: str | os.PathLike[str] | None
+    backlog: int
+    max_connections: int
+    max_header_bytes: int
+    keep_alive_seconds: float
+    read_timeout_seconds: float
+    write_timeout_seconds: float
+
+
+class ServeOptions(EndpointOptions, PortOptions, total=False):
+    """The keyword arguments of `serve` that are somebody else's."""
+
+
+async def serve(
+    server: Server | StreamableHTTP,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    path: str | None = None,
+    grace_seconds: float = 10.0,
+    handle_signals: bool = False,
+    stop: trio.Event | None = None,
+    task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
+    **options: Unpack[ServeOptions],
+) -> None:
+    """Serve `server` over Streamable HTTP until told to stop.
+
+        async with trio.open_nursery() as nursery:
+            urls = await nursery.start(partial(serve, suite, port=0))
+
+    `nursery.start` returns once the port is open, with the URLs of the endpoint, such
+    as `["http://127.0.0.1:43173/mcp"]`; more than one where the host has several
+    addresses. With `await serve(...)` alone it runs until it is stopped or cancelled.
+
+    Stopped, it accepts nothing more, gives every open call its last frame, waits for
+    that at most `grace_seconds`, and returns. A client that has stopped reading holds
+    up nothing.
+
+    Besides loopback, the host it is bound to is allowed as `Host`, unless that is a
+    wildcard.
+
+    Args:
+        server: a `Server`, usually a `Suite`; or a ready `StreamableHTTP`, which keeps
+            the path and the options it has.
+        host: the name or address to bind; `"0.0.0.0"` or `"::"` for every interface.
+        port: the port; 0 for a free one.
+        path: where the endpoint is; `/mcp` unless said otherwise.
+        grace_seconds: how long a shutdown may take.
+        handle_signals: stop on SIGINT and SIGTERM; a second one ends the process at
+            once. For a program whose main thread runs this and little else.
+        stop: an event that stops it when set. With `handle_signals`, a signal sets it.
+        task_status: for `nursery.start`.
+        options: any of `StreamableHTTP` (`allowed_hosts`, `allowed_origins`, `assigns`,
+            `secret_key`, ...); `certfile` and `keyfile` for TLS; `http2=True` to speak
+            HTTP/2 as well; and the limits `max_connections` (1000), `max_header_bytes`
+            (32 KiB), `keep_alive_seconds` (75), `read_timeout_seconds` and
+            `write_timeout_seconds` (30 each).
+
+    Raises:
+        OSError: the address cannot be bound, or a TLS file cannot be read.
+        TypeError: `server` is not a server, or an option is unknown, or belongs to the
+            `StreamableHTTP` that was given ready made.
+        ValueError: an option makes no sense; the message names it.
+        RuntimeError: `handle_signals` outside of the main thread.
+
+    Cancellation: stops it as well, but with a second of grace at most.
+    """
+    # Half of what importing this package would take, and not everybody serves.
+    from genmcp.transport.runner import RunnerConfig, run_asgi  # noqa: PLC0415
+
+    endpoint, limits = _take(options, EndpointOptions), _take(options, PortOptions)
+    if options:
+        raise TypeError(f"serve() has no option {next(iter(options))!r}")
+    config = RunnerConfig(host=host, port=port, grace_seconds=grace_seconds, **limits)
+    app = _make_app(server, host, path, endpoint)
+    stop = trio.Event() if stop is None else stop
+    announcer = _Announcer(app.path, task_status)
+    with _stopping_on_signals(stop) if handle_signals else nullcontext():
+        await run_asgi(app, config, drain=app.drain, stop=stop, task_status=announcer)
+
+
+class _Announcer:
+    """Makes of the URLs of a port those of the endpoint, and says them."""
+
+    def __init__(self, path: str, task_status: trio.TaskStatus[list[str]]) -> None:
+        self._path = path
+        self._task_status = task_status
+
+    def started(self, value: list[str] | None = None) -> None:
+        urls = [url + self._path for url in value or ()]
+        _log.info("Serving MCP at %s", ", ".join(urls))
+        self._task_status.started(urls)
+
+
+def _take(options: Any, kind: type[Any]) -> dict[str, Any]:
+    """Take out of `options` those that are of this kind."""
+    return {name: options.pop(name) for name in kind.__annotations__ if name in options}
+
+
+def _make_app(
+    server: Server | StreamableHTTP, host: str, path: str | None, options: dict[str, Any]
+) -> StreamableHTTP:
+    if isinstance(server, StreamableHTTP):
+        given = [*options, *([] if path is None else ["path"])]
+        if given:
+            raise TypeError(f"{given[0]} belongs to the StreamableHTTP; give it there")
+        return server
+    # The type says so, but what is served is often looked up by name.
+    if not isinstance(server, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"serve() takes a Server, such as a Suite, or a StreamableHTTP: {server!r}")
+    names = options.pop("allowed_hosts", ())
+    bound = _find_host_name(host)
+    # A single string is for the endpoint to refuse.
+    allowed = names if isinstance(names, str) or bound is None else [*names, bound]
+    path = DEFAULT_PATH if path is None else path
+    app = StreamableHTTP(server, path=path, allowed_hosts=allowed, **options)
+    _say_who_is_answered(host, bound, sure=bool(names))
+    return app
+
+
+def _find_host_name(host: str) -> str | None:
+    """Return the host to bind as a `Host` header has it; `None` for a wildcard."""
+    name = f"[{host}]" if ":" in host else host
+    if read_authority(name.encode("utf-8")) is None:
+        return None  # such as an IPv6 address with a zone
+    return None if host in _WILDCARDS else name
+
+
+def _say_who_is_answered(host: str, bound: str | None, *, sure: bool) -> None:
+    authority = None if bound is None else read_authority(bound.encode("utf-8"))
+    if sure or (authority is not None and authority.loopback):
+        return
+    answered = "loopback" if bound is None else f"loopback and {bound}"
+    _log.warning(
+        "Other machines may reach this server at %s, but only %s is answered as Host, and "
+        "others are refused (421): name in allowed_hosts what clients connect to",
+        host,
+        answered,
+    )
+
+
+@contextmanager
+def _stopping_on_signals(stop: trio.Event) -> Generator[None]:
+    """Set `stop` on the first signal, and leave the second one to end the process."""
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError("handle_signals needs the main thread; set `stop` instead")
+    token = trio.lowlevel.current_trio_token()
+
+    def begin(_number: int, _frame: FrameType | None) -> None:
+        # The default action, not an exception: it ends a process whose event loop is
+        # stuck, or waits for a thread.
+        for one in _SIGNALS:
+            signal.signal(one, signal.SIG_DFL)
+        token.run_sync_soon(stop_saying_so)
+
+    def stop_saying_so() -> None:
+        _log.info("Stopping; a second signal ends the process at once")
+        stop.set()
+
+    before = {one: signal.signal(one, begin) for one in _SIGNALS}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
