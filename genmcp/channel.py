@@ -159,7 +159,7 @@ class Channel(_CallerFacts, ABC):
             await self._checkpoint()
             return False
         self._last_progress = progress
-        return await self._deliver(
+        return await self.deliver(
             mcp.ProgressNotification(
                 params=mcp.ProgressNotificationParams(
                     progress_token=token, progress=progress, total=total, message=message
@@ -194,7 +194,7 @@ class Channel(_CallerFacts, ABC):
         if wanted is None or severity < _SEVERITY[wanted]:
             await self._checkpoint()
             return False
-        return await self._deliver(
+        return await self.deliver(
             mcp.LoggingMessageNotification(
                 params=mcp.LoggingMessageNotificationParams(level=level, data=data, logger=logger)
             )
@@ -233,8 +233,11 @@ class Channel(_CallerFacts, ABC):
         """
 
     @abstractmethod
-    async def _deliver(self, notification: mcp.ServerNotification) -> bool:
-        """Send `notification`; return whether it went out. A checkpoint."""
+    async def deliver(self, notification: mcp.ServerNotification) -> bool:
+        """Send `notification` as it is; return whether it went out. A checkpoint.
+
+        For the framework: the rules of the verbs above are the caller's duty.
+        """
 
     @abstractmethod
     async def _checkpoint(self) -> None:
@@ -265,6 +268,14 @@ class Channel(_CallerFacts, ABC):
     @abstractmethod
     def post_from_thread(self, message: object) -> bool:
         """`post` from any thread that is not the event loop's. Blocks until it is in."""
+
+    @abstractmethod
+    def post_soon(self, message: object) -> None:
+        """`post` from anywhere, without waiting and without an answer.
+
+        From the event loop's thread or any other. A message the call cannot take,
+        because it is over or its mailbox is full, is dropped and logged.
+        """
 
     @abstractmethod
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:

@@ -49,6 +49,15 @@ class Server(ABC):
         `finally` blocks then run shielded, for a limited time.
         """
 
+    def closing_result(self, request: mcp.Request, channel: Channel) -> mcp.Result | None:
+        """Return what a call is answered with when the server ends it, if not an error.
+
+        Asked when the channel is closed, or the server shuts down while the call
+        is open; a call with such a result is not waited for. `None`, the default,
+        ends the call with -32603.
+        """
+        return None
+
     async def handle_notification(self, notification: mcp.ClientNotification) -> None:
         """Take one notification from a client. Nothing can be answered."""
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from genmcp.errors import InternalError
-from genmcp.events import ClientGone, EncodeError, Failed, KeptAlive
+from genmcp.events import Answered, ClientGone, EncodeError, Failed, KeptAlive
 from genmcp.mux.channel import CallChannel
 from genmcp.mux.cleanup import HandlerScope
 from genmcp.mux.failure import CRASHES, is_crash, log_late, mask
@@ -108,10 +108,17 @@ class Call:
         await self.write(KeptAlive())
 
     async def stop(self, error: McpError) -> None:
-        """End the call with `error` as its last frame, then cancel its handlers."""
-        with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await self._end(Failed(error))
-        self.client_gone()
+        """End the call from the server's side, then cancel its handlers.
+
+        Its last frame is the server's `closing_result`, or else `error`.
+        """
+        result = self.closing_result()
+        ending = Failed(error) if result is None else Answered(result)
+        await self._stop(ending)
+
+    def closing_result(self) -> mcp.Result | None:
+        """See `Server.closing_result`."""
+        return self._mux.server.closing_result(self._request, self._channel)
 
     def abort(self) -> None:
         """Cut the call off, clean-ups included. Only `handle_close` keeps its time."""
@@ -192,9 +199,14 @@ class Call:
             if self._over:
                 log_late(error, self.what)
             else:
-                await self.stop(mask(error, self.what))
+                await self._stop(Failed(mask(error, self.what)))
         finally:
             self._children.discard(scope)
+
+    async def _stop(self, ending: Ending) -> None:
+        with trio.move_on_after(_LAST_FRAME_SECONDS):
+            await self._end(ending)
+        self.client_gone()
 
     async def _end(self, ending: Ending) -> None:
         async with self._writing:

@@ -7,11 +7,14 @@ threads.
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
 from genmcp.channel import BlockingChannel, Channel
+from genmcp.errors import MailboxFull
 from genmcp.events import Notified, Opened
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from genmcp.tokens import Keyring
 
 R = TypeVar("R")
+
+_log = logging.getLogger("genmcp.mux")
 
 
 class CallChannel(Channel):
@@ -63,6 +68,17 @@ class CallChannel(Channel):
         except trio.RunFinishedError:
             return False
 
+    def post_soon(self, message: object) -> None:
+        """See `Channel.post_soon`."""
+        with contextlib.suppress(trio.RunFinishedError):
+            self._trio_token.run_sync_soon(self._post_or_log, message)
+
+    def _post_or_log(self, message: object) -> None:
+        try:
+            self.post(message)
+        except MailboxFull as error:
+            _log.warning("%s: a message is dropped: %s", self._call.what, error)
+
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
         """See `Channel.start_soon`."""
         self._call.start_soon(async_fn, *args)
@@ -79,7 +95,8 @@ class CallChannel(Channel):
             hook, *args, limiter=self._threads, abandon_on_cancel=False
         )
 
-    async def _deliver(self, notification: mcp.ServerNotification) -> bool:
+    async def deliver(self, notification: mcp.ServerNotification) -> bool:
+        """See `Channel.deliver`."""
         return await self._call.write(Notified(notification))
 
     async def _checkpoint(self) -> None:

@@ -19,6 +19,8 @@ from genmcp.mux.failure import CRASHES, is_crash, mask
 from genmcp.tokens import Keyring
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from genmcp.channel import Caller
     from genmcp.events import Sink
     from genmcp.mcp import v2607 as mcp
@@ -97,23 +99,24 @@ class Mux:
     async def drain(self, grace_seconds: float) -> None:
         """Let the open calls finish, then end them; within `grace_seconds`.
 
-        Calls may go on until their clean-up time is all that is left of the grace
-        (half of it, if it is short). Then each gets a JSON-RPC error as its last
-        frame and is cancelled, and what still runs at the end is cut off.
+        Calls that never finish by themselves (those for which the server has a
+        `closing_result`) are ended at once. The others may go on until their
+        clean-up time is all that is left of the grace (half of it, if it is short).
+        Then each gets a JSON-RPC error as its last frame and is cancelled, and what
+        still runs at the end is cut off.
 
         Only threads cannot be cut off: a plain handler that does not return keeps
         its call open, and this logs it.
         """
         self._draining = True
         now = trio.current_time()
+        await self._stop([call for call in self._calls if call.closing_result() is not None])
         with trio.move_on_at(now + max(grace_seconds - self.cleanup_seconds, grace_seconds / 2)):
             await self._wait_until_idle()
         if self._calls:
             _log.info("stopping %d open calls", len(self._calls))
         with trio.move_on_at(now + grace_seconds):
-            async with trio.open_nursery() as nursery:
-                for call in tuple(self._calls):
-                    nursery.start_soon(call.stop, InternalError("The server is shutting down"))
+            await self._stop(tuple(self._calls))
             await self._wait_until_idle()
         self.abort()
 
@@ -123,6 +126,11 @@ class Mux:
         for call in tuple(self._calls):
             _log.warning("cutting off %s", call.what)
             call.abort()
+
+    async def _stop(self, calls: Iterable[Call]) -> None:
+        async with trio.open_nursery() as nursery:
+            for call in calls:
+                nursery.start_soon(call.stop, InternalError("The server is shutting down"))
 
     async def _wait_until_idle(self) -> None:
         while self._calls:

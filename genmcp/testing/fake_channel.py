@@ -90,6 +90,10 @@ class FakeChannel(Channel):
         """See `Channel.post_from_thread`. Needs no event loop here."""
         return self.post(message)
 
+    def post_soon(self, message: object) -> None:
+        """See `Channel.post_soon`."""
+        self.post(message)
+
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
         """See `Channel.start_soon`.
 
@@ -110,7 +114,8 @@ class FakeChannel(Channel):
         """See `Channel.run_in_thread`."""
         return await trio.to_thread.run_sync(hook, *args)
 
-    async def _deliver(self, notification: mcp.ServerNotification) -> bool:
+    async def deliver(self, notification: mcp.ServerNotification) -> bool:
+        """See `Channel.deliver`."""
         write_notification(notification)  # a value that is not JSON shows here too
         await self._checkpoint()
         if self.closed:

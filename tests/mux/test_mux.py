@@ -203,3 +203,66 @@ def test_limits_must_be_positive(limit: str) -> None:
     with pytest.raises(ValueError, match=limit):
         limits: dict[str, Any] = {limit: 0}
         Mux(HandlerServer(handle), **limits)
+
+
+class Listening(HandlerServer):
+    """Has a result for the calls it ends itself."""
+
+    def closing_result(self, request: mcp.Request, channel: Channel) -> mcp.Result | None:
+        return mcp.EmptyResult()
+
+
+async def test_drain_ends_calls_with_a_closing_result_at_once(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        return Stream(None)
+
+    call, sink, mux = open_call(Listening(handle))
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    started = trio.current_time()
+    await mux.drain(30)
+    assert sink.events == [Answered(mcp.EmptyResult())]
+    assert trio.current_time() == started
+
+
+async def test_closing_the_channel_gives_the_closing_result() -> None:
+    async def handle(channel: Channel) -> Any:
+        channel.close()
+        await trio.sleep_forever()
+
+    call, sink, _ = open_call(Listening(handle))
+    await call.run()
+    assert sink.events == [Answered(mcp.EmptyResult())]
+
+
+async def test_post_soon_works_from_any_thread_and_never_raises(
+    nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
+) -> None:
+    channels: list[Channel] = []
+    seen: list[object] = []
+    go = trio.Event()
+
+    async def handle(channel: Channel) -> Any:
+        channels.append(channel)
+        await go.wait()
+        return Stream(None)
+
+    async def on_message(message: object, channel: Channel, state: Any) -> Any:
+        seen.append(message)
+        return DONE if message == "b" else Stream(None)
+
+    server = HandlerServer(handle, on_message=on_message)
+    call, _, _ = open_call(server, mux=Mux(server, max_queued_messages=2))
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    await trio.to_thread.run_sync(channels[0].post_soon, "a")
+    channels[0].post_soon("b")
+    channels[0].post_soon("too many")
+    await wait_all_tasks_blocked()
+    go.set()
+    await wait_all_tasks_blocked()
+    assert seen == ["a", "b"]
+    assert "a message is dropped" in caplog.text
+    channels[0].post_soon("late")
