@@ -38,6 +38,7 @@ What is re-exported here is the public surface; `genmcp.testing` is the rest of 
 Nothing inside the package imports this module.
 """
 
+from genmcp.answers import Accepted, Answers, Cancelled, Declined, FormAnswer
 from genmcp.channel import BlockingChannel, Caller, Channel
 from genmcp.errors import (
     CallbackReturnError,
@@ -59,6 +60,7 @@ from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET, Unset
 from genmcp.outcome import Error, InputRequired, Stream
 from genmcp.providers import CacheControl, Extension, Reply, Tool, ToolSource
+from genmcp.questions import elicit_form, elicit_url, list_roots, sample
 from genmcp.server import Server
 from genmcp.suite import Suite
 from genmcp.tokens import Keyring, TokenError
@@ -70,15 +72,20 @@ from genmcp.wire.schema import SchemaError
 
 __all__ = [
     "UNSET",
+    "Accepted",
+    "Answers",
     "ArgumentsError",
     "BlockingChannel",
     "CacheControl",
     "CallbackReturnError",
     "Caller",
+    "Cancelled",
     "Channel",
+    "Declined",
     "EncodeError",
     "Error",
     "Extension",
+    "FormAnswer",
     "HeaderMismatch",
     "InputRequired",
     "InternalError",
@@ -104,6 +111,10 @@ __all__ = [
     "ToolSource",
     "Unset",
     "UnsupportedProtocolVersion",
+    "elicit_form",
+    "elicit_url",
+    "list_roots",
     "mcp",
+    "sample",
     "serve",
 ]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 import attrs
 
+from genmcp.answers import Answers
 from genmcp.mcp import v2607 as mcp
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ class Channel(_CallerFacts, ABC):
         self.caller = caller
         self.keyring = keyring
         """Seals and opens the tokens handed to the client (cursors, request state)."""
+        self.answers = Answers()
+        """What the client answered so far, when it retries a call that asked it."""
         self._last_progress = -math.inf
 
     @property
@@ -320,6 +323,11 @@ class BlockingChannel(_CallerFacts):
         self._run_sync = run_sync
         self.caller = channel.caller
         self.keyring = channel.keyring
+
+    @property
+    def answers(self) -> Answers:
+        """See `Channel.answers`."""
+        return self._channel.answers
 
     @property
     def closed(self) -> bool:

@@ -65,6 +65,9 @@ class Tool(ABC, Generic[A, C]):
             any root, or a class. Results are checked against it.
         cache_control: `("public" or "private", milliseconds or timedelta)`, what
             it contributes to the cache hints of `tools/list`.
+        requires: the client capabilities the tool cannot do without, as
+            `mcp.ClientCapabilities` or in wire form: `{"elicitation": {"url": {}}}`.
+            A call from a client that lacks one is answered with -32021.
         repair_arguments: whether a string that holds exactly what a number,
             boolean, array or object field wants is taken for it.
         any_name: whether a name outside the recommended characters is allowed.
@@ -92,6 +95,7 @@ class Tool(ABC, Generic[A, C]):
         input_schema: type[Any] | Mapping[str, Any] | None = None,
         output_schema: type[Any] | Mapping[str, Any] | None = None,
         cache_control: CacheControl | None = None,
+        requires: mcp.ClientCapabilities | Mapping[str, Any] | None = None,
         repair_arguments: bool | None = None,
         any_name: bool | None = None,
         **kwargs: Any,
@@ -112,6 +116,7 @@ class Tool(ABC, Generic[A, C]):
             "_meta": meta,
             "output_schema": output_schema,
             "cache_control": cache_control,
+            "requires": requires,
             "repair_arguments": repair_arguments,
             "any_name": any_name,
         }
@@ -159,6 +164,14 @@ class Tool(ABC, Generic[A, C]):
         """Return what the tool contributes to the cache hints of `tools/list`."""
         hints: CacheHints | None = self._declared.get("cache_control")
         return ("private", 0) if hints is None else (hints.scope, hints.ttl_ms)
+
+    def requires(self) -> mcp.ClientCapabilities:
+        """Return the client capabilities the tool cannot do without.
+
+        Spec: basic/index#meta
+        """
+        declared: mcp.ClientCapabilities | None = self._declared.get("requires")
+        return mcp.ClientCapabilities() if declared is None else declared
 
     def describe(self) -> mcp.Tool:
         """Return the tool as `tools/list` shows it.

@@ -17,6 +17,7 @@ import typing_extensions
 
 from genmcp.mcp import v2607 as mcp
 from genmcp.providers.cache_control import CacheHints, read_cache_control
+from genmcp.wire.codec import DecodeError, decode
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}\Z")
 
@@ -126,6 +127,23 @@ def _read_meta(value: Any) -> dict[str, Any]:
     return dict(meta)
 
 
+def read_required_capabilities(value: object) -> mcp.ClientCapabilities:
+    """Check what an author wrote for `requires`.
+
+    Raises:
+        TypeError: neither `mcp.ClientCapabilities` nor its wire form.
+        ValueError: a mapping that is not its wire form.
+    """
+    if isinstance(value, mcp.ClientCapabilities):
+        return value
+    if not isinstance(value, Mapping):
+        raise TypeError(f"must be an mcp.ClientCapabilities or a mapping, got {value!r}")
+    try:
+        return decode(mcp.ClientCapabilities, dict(cast("Mapping[str, Any]", value)))
+    except DecodeError as error:
+        raise ValueError(str(error)) from None
+
+
 def _read_hints(value: object) -> CacheHints:
     return value if isinstance(value, CacheHints) else read_cache_control(value)
 
@@ -135,4 +153,5 @@ _READERS: Final = {
     "icons": _read_icons,
     "_meta": _read_meta,
     "cache_control": _read_hints,
+    "requires": read_required_capabilities,
 }

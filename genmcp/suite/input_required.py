@@ -1,10 +1,14 @@
-"""Input required: asking the client, and knowing one's own state again.
+"""Input required: asking the client, and knowing one's own questions again.
 
 Layer: suite. A provider that returns `InputRequired` is asked again later, in
-another request, perhaps in another process. What it wants to remember travels
-with the client as `requestState`, sealed, and is bound to the method, the target
-and the arguments of the call it belongs to. The request's id, its `_meta` and the
-answers are not bound: they differ in the retry.
+another request, perhaps in another process. What was asked, what was answered so
+far and what the provider wants to remember travel with the client as
+`requestState`, sealed, and bound to the method, the target and the arguments of
+the call they belong to. The request's id, its `_meta` and the answers are not
+bound: they differ in the retry.
+
+Answers without a state are taken too, since a client may know beforehand what will
+be asked; the provider reads them by the kind it would have asked for.
 
 Spec: basic/patterns/mrtr
 """
@@ -12,14 +16,17 @@ Spec: basic/patterns/mrtr
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import attrs
 import orjson
 
-from genmcp.errors import InvalidParams, MissingRequiredClientCapability
+from genmcp.answers import Answers
+from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
+from genmcp.suite.client_capabilities import check_capabilities, needs_of
 from genmcp.tokens import TokenError
+from genmcp.wire.codec import DecodeError, decode, encode
 from genmcp.wire.json_text import write_json
 
 if TYPE_CHECKING:
@@ -34,35 +41,54 @@ _PURPOSE: Final = "request state"
 TTL_SECONDS: Final = 20 * 60
 """How long a client may take to answer."""
 
-_Q = TypeVar("_Q", bound="mcp.CallToolRequest[Any]")
+_ANSWER_KINDS: Final[Mapping[str, type[mcp.InputResponse]]] = {
+    mcp.ElicitRequest.method: mcp.ElicitResult,
+    mcp.CreateMessageRequest.method: mcp.CreateMessageResult,
+    mcp.ListRootsRequest.method: mcp.ListRootsResult,
+}
 
 
 @attrs.frozen
-class RequestState:
-    """What one call's state is bound to."""
+class Conversation:
+    """Questions and answers of one call, over all its requests.
+
+    Attributes:
+        method, target, arguments: the call, which the state is bound to.
+        channel: the request's channel; its `answers` are set by `resume`.
+    """
 
     method: str
     target: str
     arguments: Mapping[str, Any] | None
+    channel: Channel
 
-    def open(self, request: _Q, channel: Channel) -> _Q:
-        """Return the retry with its state as the author gave it; `None` if it has none.
+    def resume(self, params: mcp.InputResponseRequestParams) -> mcp.InputRequiredResult | None:
+        """Put the answers so far on the channel; ask again for those that are missing.
+
+        Returns:
+            What to answer at once, if something that was asked is not answered.
 
         Raises:
-            InvalidParams: the state is not one this call was given.
+            InvalidParams: the state is not one this call was given, or an answer
+                is not of the kind that was asked for.
         """
-        token = request.params.request_state
-        if token is None:
-            return request
-        try:
-            sealed = channel.keyring.unseal(_PURPOSE, token, bound_to=self._bound_to())
-        except TokenError as error:
-            _log.warning("%s %r: requestState refused: %s", self.method, self.target, error.cause)
-            raise InvalidParams("requestState is not valid for this call") from None
-        state = orjson.loads(sealed)
-        return attrs.evolve(request, params=attrs.evolve(request.params, request_state=state))
+        given = dict(params.input_responses or {})
+        if params.request_state is None:
+            self.channel.answers = Answers(given)
+            return None
+        state = self._unseal(params.request_state)
+        asked: dict[str, Any] = state["asked"]
+        answers: dict[str, Any] = state["answers"]
+        # What was not asked for is ignored; only the server's own state tells.
+        answers |= {key: _check(key, given[key], asked[key]) for key in asked if key in given}
+        self.channel.answers = Answers(answers, state["client"])
+        missing = {key: question for key, question in asked.items() if key not in answers}
+        if not missing:
+            return None
+        questions = {key: decode(_question_kind(q), q) for key, q in missing.items()}
+        return self._ask(questions, answers, state["client"])
 
-    def seal(self, asked: InputRequired, channel: Channel) -> mcp.InputRequiredResult:
+    def ask(self, required: InputRequired) -> mcp.InputRequiredResult:
         """Return the result that asks, its state sealed.
 
         Raises:
@@ -70,20 +96,38 @@ class RequestState:
                 declare on this request.
             EncodeError: the state is not JSON.
         """
-        missing = _find_missing(asked.requests, channel.client_capabilities)
-        if missing:
-            raise MissingRequiredClientCapability(missing)
-        token = None
-        if asked.client_state is not None:
-            token = channel.keyring.seal(
-                _PURPOSE,
-                write_json(asked.client_state),
-                ttl_seconds=TTL_SECONDS,
-                bound_to=self._bound_to(),
-            )
-        return mcp.InputRequiredResult(
-            input_requests=dict(asked.requests) or None, request_state=token
+        answers = {
+            key: answer
+            for key, answer in self.channel.answers.items()
+            if key not in required.requests
+        }
+        return self._ask(required.requests, answers, required.client_state)
+
+    def _ask(
+        self,
+        questions: Mapping[str, mcp.InputRequest],
+        answers: Mapping[str, Any],
+        client_state: Any,
+    ) -> mcp.InputRequiredResult:
+        check_capabilities(needs_of(questions.values()), self.channel.client_capabilities)
+        state = {
+            "asked": {key: encode(question) for key, question in questions.items()},
+            "answers": dict(answers),
+            "client": client_state,
+        }
+        token = self.channel.keyring.seal(
+            _PURPOSE, write_json(state), ttl_seconds=TTL_SECONDS, bound_to=self._bound_to()
         )
+        return mcp.InputRequiredResult(input_requests=dict(questions) or None, request_state=token)
+
+    def _unseal(self, token: str) -> dict[str, Any]:
+        try:
+            sealed = self.channel.keyring.unseal(_PURPOSE, token, bound_to=self._bound_to())
+        except TokenError as error:
+            _log.warning("%s %r: requestState refused: %s", self.method, self.target, error.cause)
+            raise InvalidParams("requestState is not valid for this call") from None
+        state: dict[str, Any] = orjson.loads(sealed)
+        return state
 
     def _bound_to(self) -> bytes:
         # Clients may write the same arguments differently the second time.
@@ -93,11 +137,26 @@ class RequestState:
         )
 
 
+def _check(key: str, answer: Any, question: Mapping[str, Any]) -> Any:
+    """Return `answer` if it is of the kind that `question` asks for."""
+    try:
+        decode(_ANSWER_KINDS[question["method"]], answer)
+    except DecodeError as error:
+        raise InvalidParams(str(error.under("inputResponses", key))) from None
+    return answer
+
+
+def _question_kind(question: Mapping[str, Any]) -> type[Any]:
+    kinds = (mcp.ElicitRequest, mcp.CreateMessageRequest, mcp.ListRootsRequest)
+    [kind] = [kind for kind in kinds if kind.method == question["method"]]
+    return kind
+
+
 def _canonical(value: Any) -> Any:
     """Write numbers that are equal alike: `1.0` is `1`."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
     match value:
+        case float() if value.is_integer() and abs(value) < 2**53:
+            return int(value)
         case dict():
             members = cast("dict[str, Any]", value)
             return {key: _canonical(item) for key, item in members.items()}
@@ -106,45 +165,3 @@ def _canonical(value: Any) -> Any:
             return [_canonical(item) for item in items]
         case _:
             return value
-
-
-def _find_missing(
-    requests: Mapping[str, mcp.InputRequest], declared: mcp.ClientCapabilities
-) -> dict[str, Any]:
-    """Return what the requests need and the client lacks, as a capabilities object."""
-    missing: dict[str, Any] = {}
-    for request in requests.values():
-        for capability, part in _needs(request):
-            settings = getattr(declared, capability)
-            if settings is None:
-                missing.setdefault(capability, {})
-            if part is not None and not _has_part(capability, part, settings):
-                missing.setdefault(capability, {})[part] = {}
-    return missing
-
-
-def _needs(request: mcp.InputRequest) -> list[tuple[str, str | None]]:
-    match request:
-        case mcp.ListRootsRequest():
-            return [("roots", None)]
-        case mcp.CreateMessageRequest(params=params):
-            needs: list[tuple[str, str | None]] = [("sampling", None)]
-            if params.tools is not None or params.tool_choice is not None:
-                needs.append(("sampling", "tools"))
-            if params.include_context not in (None, "none"):
-                needs.append(("sampling", "context"))
-            return needs
-        case mcp.ElicitRequest(params=mcp.ElicitRequestURLParams()):
-            return [("elicitation", "url")]
-        case mcp.ElicitRequest():
-            return [("elicitation", "form")]
-
-
-def _has_part(capability: str, part: str, settings: Any) -> bool:
-    if settings is None:
-        # An absent capability names all that is missing of it, except that form
-        # is what elicitation means when it names nothing.
-        return capability == "elicitation" and part == "form"
-    if capability == "elicitation" and part == "form":
-        return settings.form is not None or settings.url is None
-    return getattr(settings, part) is not None

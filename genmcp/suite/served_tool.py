@@ -16,9 +16,10 @@ import attrs
 
 from genmcp.providers.cache_control import CacheHints, read_cache_control
 from genmcp.providers.tool import Tool
+from genmcp.wire.codec import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from genmcp.mcp import v2607 as mcp
     from genmcp.providers.extension import ToolSource
@@ -36,12 +37,14 @@ class ServedTool:
         described: what `tools/list` shows.
         hints: its part of the list's cache hints.
         checker: checks its structured content, if it has an output schema.
+        requires: the client capabilities it cannot do without, in wire form.
     """
 
     tool: Tool[Any, Any]
     described: mcp.Tool
     hints: CacheHints
     checker: OutputChecker | None
+    requires: Mapping[str, Any]
 
     @property
     def name(self) -> str:
@@ -63,7 +66,8 @@ def serve_tool(source: ToolSource) -> ServedTool:
         hints = read_cache_control(tool.cache_control())
     except (TypeError, ValueError) as error:
         raise type(error)(f"{owner}: {error}") from error
-    return ServedTool(tool, described, hints, tool.output_checker())
+    requires: Mapping[str, Any] = encode(tool.requires())
+    return ServedTool(tool, described, hints, tool.output_checker(), requires)
 
 
 def _make_tool(source: object) -> Tool[Any, Any]:

@@ -8,7 +8,6 @@ Spec: server/tools#calling-tools
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
@@ -19,11 +18,15 @@ from genmcp.errors import CallbackReturnError, InvalidParams, ToolError, find_so
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.outcome import Error, InputRequired, Stream
+from genmcp.providers.hooks import run_hook
 from genmcp.providers.tool import Tool
-from genmcp.suite.input_required import RequestState
+from genmcp.suite.client_capabilities import check_capabilities
+from genmcp.suite.input_required import Conversation
 from genmcp.wire.arguments import ArgumentsError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from genmcp.channel import Channel
     from genmcp.suite.page import Answer
     from genmcp.suite.served_tool import ServedTool
@@ -51,7 +54,7 @@ class ToolCall:
 
     served: ServedTool
     channel: Channel
-    binding: RequestState
+    conversation: Conversation
 
     async def start(
         self, request: mcp.CallToolRequest[Any], invalid_arguments: InvalidArguments
@@ -60,11 +63,15 @@ class ToolCall:
 
         Raises:
             InvalidParams: the request state or the request itself is rejected.
+            MissingRequiredClientCapability: the client lacks what the tool needs.
             OutputMismatch, CallbackReturnError: the author's fault, for masking.
         """
-        request = self.binding.open(request, self.channel)
+        unanswered = self.conversation.resume(request.params)
+        if unanswered is not None:
+            return unanswered
+        check_capabilities(self.served.requires, self.channel.client_capabilities)
         try:
-            request = await self._validate(request)
+            request = await self._validate(self._with_answers(request))
         except ArgumentsError as error:
             _log.warning(
                 "tools/call %r: invalid arguments: %s", self.served.name, "; ".join(error.reasons)
@@ -72,15 +79,26 @@ class ToolCall:
             if invalid_arguments == "protocol_error":
                 raise InvalidParams(str(error)) from None
             return mcp.call_tool_result(error=str(error))
-        return await self._run(self.served.tool.call, request)
+        return await self._run(self.served.tool.call, request, self.channel)
 
     async def go_on(self, message: object, state: Any) -> Answer:
         """Hand a posted message to the tool."""
-        return await self._run(self.served.tool.handle_message, message, state)
+        return await self._run(self.served.tool.handle_message, message, self.channel, state)
 
     async def close(self, state: Any) -> None:
         """Let the tool clean up after a stream that was cut off."""
-        await self._invoke(self.served.tool.handle_close, state=(state,))
+        await run_hook(self.channel, self.served.tool.handle_close, self.channel, state)
+
+    def _with_answers(self, request: mcp.CallToolRequest[Any]) -> mcp.CallToolRequest[Any]:
+        answers = self.channel.answers
+        if answers.client_state is None and not answers:
+            return request
+        params = attrs.evolve(
+            request.params,
+            request_state=answers.client_state,
+            input_responses=dict(answers) or None,
+        )
+        return attrs.evolve(request, params=params)
 
     async def _validate(self, request: mcp.CallToolRequest[Any]) -> mcp.CallToolRequest[Any]:
         tool = self.served.tool
@@ -98,31 +116,15 @@ class ToolCall:
             raise CallbackReturnError(tool, "validate_request", checked, expected)
         return checked
 
-    async def _run(self, hook: Callable[..., Any], subject: object, *state: Any) -> Answer:
+    async def _run(self, hook: Callable[..., Any], *args: Any) -> Answer:
         try:
-            answer = await self._invoke(hook, (subject,), state)
+            answer = await run_hook(self.channel, hook, *args)
         except (ToolError, BaseExceptionGroup) as error:
             leaf = find_sole_leaf(error)
             if not isinstance(leaf, ToolError):
                 raise
             return mcp.call_tool_result(error=leaf.message)
         return self._read_reply(hook.__name__, answer)
-
-    async def _invoke(
-        self,
-        hook: Callable[..., Any],
-        subject: tuple[Any, ...] = (),
-        state: tuple[Any, ...] = (),
-    ) -> Any:
-        """Call a hook, plain ones in a thread, with the channel of its kind."""
-        channel = self.channel
-        if inspect.iscoroutinefunction(hook):
-            return await hook(*subject, channel, *state)
-        [answer] = await channel.run_in_thread(_box, hook, *subject, channel.blocking(), *state)
-        # A plain def may hand back what an async one would, through a decorator.
-        if isinstance(answer, Awaitable):
-            return await cast("Awaitable[Any]", answer)
-        return answer
 
     def _read_reply(self, hook: str, answer: Any) -> Answer:
         tool = self.served.tool
@@ -137,7 +139,7 @@ class ToolCall:
                     raise CallbackReturnError(tool, hook, cast("object", answer), expected)
                 return Stream(ToolStream(self, cast("Stream[Any]", answer).state))
             case InputRequired():
-                return self.binding.seal(answer, self.channel)
+                return self.conversation.ask(answer)
             case Error():
                 return answer
             case _:
@@ -156,10 +158,5 @@ class ToolCall:
 
 def start_call(served: ServedTool, request: mcp.CallToolRequest[Any], channel: Channel) -> ToolCall:
     """Return the call that `request` asks for, before anything of it is checked."""
-    binding = RequestState("tools/call", served.name, request.params.arguments)
-    return ToolCall(served, channel, binding)
-
-
-def _box(hook: Callable[..., Any], *args: Any) -> tuple[Any]:
-    # Trio refuses a thread that returns a coroutine by itself.
-    return (hook(*args),)
+    arguments: Mapping[str, Any] = request.params.arguments
+    return ToolCall(served, channel, Conversation("tools/call", served.name, arguments, channel))

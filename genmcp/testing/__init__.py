@@ -8,32 +8,38 @@ mocks, and works with `trio.testing.MockClock`.
     FakeChannel     for calling a hook directly: records what is sent
     fake_request    the request for it
     Client          a client in memory, over the real transport
+    AnsweringClient answers what a tool asks: accept(...), decline(), cancel()
     check_tool      finds what is wrong with a tool before a client does
 """
 
+from genmcp.testing.answering import AnsweringClient, accept, cancel, decline
 from genmcp.testing.checks import check_tool
 from genmcp.testing.client import Answer, Client, ServerError
 from genmcp.testing.fake_channel import FakeChannel
 from genmcp.testing.memory_http import MemoryResponse, exchange
 from genmcp.testing.requests import fake_caller, fake_request
 from genmcp.testing.sink import RecordingSink
-from genmcp.testing.sse_reader import read_messages
+from genmcp.testing.sse_reader import SSEReader
 from genmcp.testing.tool_calls import ToolStream, call_tool, call_tool_async, stream_tool
 
 __all__ = [
     "Answer",
+    "AnsweringClient",
     "Client",
     "FakeChannel",
     "MemoryResponse",
     "RecordingSink",
+    "SSEReader",
     "ServerError",
     "ToolStream",
+    "accept",
     "call_tool",
     "call_tool_async",
+    "cancel",
     "check_tool",
+    "decline",
     "exchange",
     "fake_caller",
     "fake_request",
-    "read_messages",
     "stream_tool",
 ]

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import base64
 import itertools
+from collections import deque
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-import attrs
 import orjson
 
 from genmcp.errors import McpError
@@ -22,12 +22,12 @@ from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.server import Server
 from genmcp.testing.memory_http import MemoryResponse, exchange
-from genmcp.testing.sse_reader import read_messages
+from genmcp.testing.sse_reader import SSEReader
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.wire.codec import decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from types import TracebackType
 
     from genmcp.testing.memory_http import ASGIApp
@@ -48,46 +48,54 @@ class ServerError(McpError):
         self.data = data
 
 
-@attrs.define(eq=False)
 class Answer:
-    """One request's answer while it arrives.
+    """One request's answer while it arrives: iterate over its messages.
+
+    The messages are JSON-RPC in wire form: notifications, then the response.
 
     Attributes:
         response: the HTTP response.
         request_id: the id the request was sent with.
     """
 
-    response: MemoryResponse
-    request_id: mcp.RequestId
-    _messages: AsyncIterator[dict[str, Any]] | None = None
+    def __init__(self, response: MemoryResponse, request_id: mcp.RequestId) -> None:
+        self.response = response
+        self.request_id = request_id
+        self._streams = response.header("content-type") == "text/event-stream"
+        self._parts = aiter(response)
+        self._reader = SSEReader()
+        self._ready: deque[dict[str, Any]] = deque()
 
-    async def messages(self) -> AsyncIterator[dict[str, Any]]:
-        """Yield the JSON-RPC messages in wire form: notifications, then the response."""
-        if self._messages is None:
-            self._messages = self._read()
-        async for message in self._messages:
-            yield message
+    # Not an async generator: one that a test leaves half-way would have to be closed.
+    def __aiter__(self) -> Answer:
+        return self
+
+    async def __anext__(self) -> dict[str, Any]:
+        while not self._ready:
+            try:
+                part = await anext(self._parts)
+            except StopAsyncIteration:
+                self._reader.finish()
+                raise
+            if self._streams:
+                self._ready += self._reader.feed(part)
+            else:
+                self._ready.append(orjson.loads(part + await self.response.read()))
+        return self._ready.popleft()
 
     async def next_message(self) -> dict[str, Any]:
-        """Wait for one message in wire form.
+        """Wait for one message.
 
         Raises:
-            AssertionError: the stream has ended.
+            AssertionError: the answer has ended.
         """
-        async for message in self.messages():
-            return message
-        raise AssertionError("the server ended the stream")
+        message = await anext(self, None)
+        assert message is not None, "the server ended its answer"
+        return message
 
     async def disconnect(self) -> None:
         """Hang up, and wait until the server has cleaned up."""
         await self.response.disconnect()
-
-    async def _read(self) -> AsyncIterator[dict[str, Any]]:
-        if self.response.header("content-type") == "text/event-stream":
-            async for message in read_messages(aiter(self.response)):
-                yield message
-        else:
-            yield orjson.loads(await self.response.read())
 
 
 class Client:
@@ -207,7 +215,7 @@ class Client:
                 response, or with no response at all.
         """
         async with self.open(method, params, meta=meta) as answer:
-            async for message in answer.messages():
+            async for message in answer:
                 if "method" not in message:
                     return _read_response(message, answer.request_id)
                 assert "id" not in message, f"a server must not send requests: {message!r}"

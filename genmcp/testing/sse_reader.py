@@ -1,42 +1,43 @@
 """Reading a server-sent event stream, strictly.
 
 Layer: testing. Written from the specification of event streams and not from
-`genmcp.transport.sse`, so that the two check each other. Also what a client sees
-that splits lines the Unicode way.
+`genmcp.transport.sse`, so that the two check each other; it splits lines the
+Unicode way, as some clients do, to notice what would break them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
+class SSEReader:
+    """Takes an event stream in parts and gives its JSON messages.
 
-async def read_messages(parts: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """Yield the JSON messages of an event stream as they arrive; skip comments.
-
-    Raises:
+    Raises, from its methods:
         AssertionError: the stream has a form some clients cannot read: an event
             of several data lines, an event id, a line end that is not LF.
     """
-    pending = b""
-    async for part in parts:
-        pending += part
-        assert b"\r" not in pending, "line ends must be LF alone"
-        while b"\n\n" in pending:
-            block, pending = pending.split(b"\n\n", 1)
-            message = _read_block(block)
-            if message is not None:
-                yield message
-    assert not pending, f"the stream ended inside an event: {pending!r}"
+
+    def __init__(self) -> None:
+        self._pending = b""
+
+    def feed(self, part: bytes) -> list[dict[str, Any]]:
+        """Take the next part; return the messages that are complete now."""
+        assert b"\r" not in part, "line ends must be LF alone"
+        *blocks, self._pending = (self._pending + part).split(b"\n\n")
+        messages = [_read_block(block) for block in blocks]
+        return [message for message in messages if message is not None]
+
+    def finish(self) -> None:
+        """Take the end of the stream."""
+        assert not self._pending, f"the stream ended inside an event: {self._pending!r}"
 
 
 def _read_block(block: bytes) -> dict[str, Any] | None:
+    """Return the message of one event, or `None` if it is a comment."""
     data: list[str] = []
-    # splitlines splits at U+2028 and its like, as line-based clients do.
     for line in block.decode("utf-8").splitlines():
         if line.startswith(":"):
             continue

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import trio
 
+from genmcp.errors import InternalError, McpError
 from genmcp.events import Answered, Failed, Notified
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Call, Mux
 from genmcp.suite import Suite
+from genmcp.testing.answering import MAX_ROUNDS, AnsweringClient, retry_params
 from genmcp.testing.beside import run_beside
 from genmcp.testing.fake_channel import read_logs, read_progress
 from genmcp.testing.requests import fake_caller, fake_request
@@ -26,33 +28,33 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from genmcp.channel import Caller
-    from genmcp.errors import McpError
     from genmcp.providers.extension import ToolSource
 
 
 def call_tool(
     tool: ToolSource,
     arguments: Mapping[str, Any] | None = None,
-    caller: Caller | None = None,
+    client: Caller | AnsweringClient | None = None,
     /,
     **named_arguments: Any,
 ) -> mcp.CallToolResult:
     """Call `tool` and return its result. For a plain test: it runs trio itself.
 
     Arguments are JSON, as a client would send them: `call_tool(Add(), a=1, b=2)`,
-    or a mapping where a name is not a Python one.
+    or a mapping where a name is not a Python one. `client` is who calls; an
+    `AnsweringClient` also answers what the tool asks, in as many rounds as it takes.
 
     Raises:
         McpError: the answer is a JSON-RPC error.
         Exception: what the tool raised, where a client would see a masked error.
-        AssertionError: the tool asks for input; use `stream_tool` for that.
+        AssertionError: the tool asks, and `client` does not answer.
         RuntimeError: called inside a trio test; `await call_tool_async(...)` there.
     """
     if trio.lowlevel.in_trio_run():
         raise RuntimeError("call_tool runs trio itself; here, use: await call_tool_async(...)")
 
     async def run() -> mcp.CallToolResult:
-        return await call_tool_async(tool, arguments, caller, **named_arguments)
+        return await call_tool_async(tool, arguments, client, **named_arguments)
 
     return trio.run(run)
 
@@ -60,7 +62,7 @@ def call_tool(
 async def call_tool_async(
     tool: ToolSource,
     arguments: Mapping[str, Any] | None = None,
-    caller: Caller | None = None,
+    client: Caller | AnsweringClient | None = None,
     /,
     **named_arguments: Any,
 ) -> mcp.CallToolResult:
@@ -68,12 +70,41 @@ async def call_tool_async(
 
     Cancellation: the call is cancelled as if its client had gone.
     """
-    async with stream_tool(tool, arguments, caller, **named_arguments) as stream:
-        result = await stream.result()
-    assert isinstance(result, mcp.CallToolResult), (
-        f"the tool did not finish but answered {result!r}"
-    )
-    return result
+    caller = client.caller() if isinstance(client, AnsweringClient) else client
+    bench = _Bench(tool, caller)
+    request = bench.request({**(arguments or {}), **named_arguments})
+    for _ in range(MAX_ROUNDS):
+        async with bench.run(request) as stream:
+            result = await stream.result()
+        if isinstance(result, mcp.CallToolResult):
+            return result
+        assert isinstance(result, mcp.InputRequiredResult), f"a tool answered {result!r}"
+        assert isinstance(client, AnsweringClient), (
+            f"the tool asks for input; call it with an AnsweringClient: {result!r}"
+        )
+        params = retry_params(request.params, result, client.answer(result))
+        request = attrs.evolve(request, params=params)
+    raise AssertionError(f"the tool still asks after {MAX_ROUNDS} rounds")
+
+
+class _Bench:
+    """A suite of one tool, with a mux that all rounds of a call share."""
+
+    def __init__(self, tool: ToolSource, caller: Caller | None) -> None:
+        suite = Suite(server_name="test", server_version="0", tools=[tool], send_server_info=False)
+        [self._name] = suite.tool_names
+        self._mux = Mux(suite)
+        self._caller = fake_caller() if caller is None else caller
+
+    def request(self, arguments: Mapping[str, Any]) -> mcp.CallToolRequest[Any]:
+        return fake_request(self._name, arguments, caller=self._caller)
+
+    @asynccontextmanager
+    async def run(self, request: mcp.CallToolRequest[Any]) -> AsyncGenerator[ToolStream]:
+        sink = RecordingSink()
+        stream = ToolStream(self._mux.open(request, self._caller, sink), sink)
+        async with run_beside(stream.run, stream.leave):
+            yield stream
 
 
 @attrs.define(eq=False)
@@ -172,17 +203,12 @@ async def stream_tool(
 
     Leaving the block disconnects a call that still runs, and waits for it.
     """
-    suite = Suite(server_name="test", server_version="0", tools=[tool], send_server_info=False)
-    [name] = suite.tool_names
-    caller = fake_caller() if caller is None else caller
-    request = fake_request(name, {**(arguments or {}), **named_arguments}, caller=caller)
-    sink = RecordingSink()
-    stream = ToolStream(Mux(suite).open(request, caller, sink), sink)
-
-    async with run_beside(stream.run, stream.leave):
+    bench = _Bench(tool, caller)
+    async with bench.run(bench.request({**(arguments or {}), **named_arguments})) as stream:
         yield stream
 
 
 def _unmask(error: McpError) -> BaseException:
     """Return the exception behind a masked error, so that a test shows it."""
-    return error if error.__cause__ is None else error.__cause__
+    masked = isinstance(error, InternalError) and error.__cause__ is not None
+    return error.__cause__ or error if masked else error

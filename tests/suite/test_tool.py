@@ -599,7 +599,7 @@ async def test_client_that_cannot_be_asked_gets_the_missing_capability() -> None
     suite = Suite(server_name="s", server_version="1", tools=[Delete])
     with pytest.raises(MissingRequiredClientCapability) as caught:
         await suite.handle_request(fake_request("delete", {}), FakeChannel())
-    assert caught.value.data == {"requiredCapabilities": {"elicitation": {}}}
+    assert caught.value.data == {"requiredCapabilities": {"elicitation": {"form": {}}}}
 
 
 # -- the testing kit itself ---------------------------------------------------------

@@ -1,0 +1,91 @@
+"""Ten thousand calls through the whole stack leave nothing behind. Counted, not timed."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import pytest
+import trio
+
+from genmcp import Channel, Stream, StreamableHTTP, Suite, Tool, ToolError, mcp
+from genmcp.mux import Call
+from genmcp.testing import Client, ServerError
+
+CALLS = 10_000
+WARM_UP = 500
+
+
+@attrs.frozen
+class Args:
+    how: int
+
+
+class Mixed(Tool[Args], name="mixed", description="Ends in one of six ways."):
+    async def call(self, request: mcp.CallToolRequest[Args], channel: Channel) -> Any:
+        match request.params.arguments.how:
+            case 0:
+                return "plain"
+            case 1:
+                await channel.send_progress(1)
+                return "streamed"
+            case 2:
+                raise ToolError("told to")
+            case 3:
+                raise RuntimeError("crash")
+            case 4:
+                channel.start_soon(trio.sleep_forever)
+                return "with a child"
+            case _:
+                channel.post("go")
+                return Stream(None)
+
+    async def handle_message(self, message: Any, channel: Channel, state: Any) -> Any:
+        return "after a message"
+
+
+def count_objects() -> Counter[str]:
+    """Living objects by type, of everything the garbage collector tracks."""
+    gc.collect()
+    return Counter(type(item).__name__ for item in gc.get_objects())
+
+
+@pytest.fixture
+def no_log() -> Iterator[None]:
+    """The log that a test keeps would hold every traceback, and so every call."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+async def test_ten_thousand_calls_leave_no_task_no_channel_and_no_growth(no_log: None) -> None:
+    suite = Suite(server_name="s", server_version="1", tools=[Mixed])
+    app = StreamableHTTP(suite, secret_key="k" * 32)
+    before = Counter[str]()
+    tasks = 0
+    async with Client(app) as client:
+        for number in range(CALLS + WARM_UP):
+            if number == WARM_UP:
+                before = count_objects()
+                tasks = trio.lowlevel.current_statistics().tasks_living
+            how = number % 7
+            try:
+                await client.call_tool(
+                    "mixed", {"how": how}, on_progress=lambda _: None if how == 1 else None
+                )
+            except ServerError as error:
+                assert how == 3, error
+            else:
+                assert how != 3
+    after = count_objects()
+    assert app.mux.open_calls == 0
+    assert trio.lowlevel.current_statistics().tasks_living == tasks
+    assert after["Call"] == after["CallChannel"] == after["MemoryResponse"] == 0
+    assert not any(isinstance(item, Call) for item in gc.get_objects())
+    # Caches of the interpreter and of pytest move by a few; a leak grows with the calls.
+    grown = {name: after[name] - before[name] for name in after}
+    assert {name: by for name, by in grown.items() if by > CALLS // 20} == {}
