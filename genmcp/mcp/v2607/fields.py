@@ -1,0 +1,111 @@
+"""What the vocabulary's classes have in common: equality, checks, wire names.
+
+Layer: the lowest; the modules beside this one use it. Every class of the vocabulary
+is a `WireObject` declared with `field_transformer=checked`, which reads each field's
+type and checks what an author passes against it: `TextContent(text=42)` is a
+`TypeError` where it is written, not a bad message at the client. Sequences are
+copied into lists, so that objects compare equal however they were built.
+
+The modules that declare classes do without `from __future__ import annotations`:
+the types are needed as objects, here and in `genmcp.wire`.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import attrs
+
+from genmcp.mcp.v2607.checks import Check, both, rules_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Field = attrs.Attribute[Any]
+
+WIRE_NAME: Final = "wire_name"
+"""Metadata key: the member's name, where camelCase does not give it."""
+
+REQUIRED: Final = "required"
+"""Metadata key: required on the wire although the class has a default for it."""
+
+LENIENT: Final = "lenient"
+"""Metadata key: always written, but may be missing in what is read."""
+
+WIRE_TYPE: Final = "wire_type"
+"""Metadata key: the type on the wire, where the attribute later holds another."""
+
+PREDICATE: Final = "predicate"
+"""Metadata key: the `Problem` of a `Check`, for the codec to call by itself."""
+
+
+class WireObject:
+    """Base of the vocabulary: compares by value, and shows what is set.
+
+    attrs would compile both methods for each class, which is a third of what it
+    takes to import a hundred of them.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        cls: Any = type(self)
+        read = _reader(cls)
+        return bool(read(self) == read(other))
+
+    def __hash__(self) -> int:
+        cls: Any = type(self)
+        return hash((cls, _reader(cls)(self)))
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{field.name}={value!r}"
+            for field in _fields(type(self))
+            if not _is_default(field, value := getattr(self, field.name))
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def checked(_cls: type, fields: list[Field]) -> list[Field]:
+    """Give each field the check its type asks for. An attrs `field_transformer`."""
+    # attrs' stubs do not know `inherited`.
+    return [field if cast("Any", field).inherited else _prepare(field) for field in fields]
+
+
+def required() -> dict[str, Any]:
+    """Return the metadata of a member that is always written and must be there."""
+    return {REQUIRED: True}
+
+
+def _prepare(field: Field) -> Field:
+    tp: Any = field.type
+    converter, by_type = rules_for(tp)
+    declared = field.validator
+    if not isinstance(declared, Check):
+        if converter is None and by_type is None:
+            return field
+        return field.evolve(converter=converter, validator=by_type)
+    return field.evolve(
+        converter=converter,
+        validator=declared if by_type is None else both(by_type, declared),
+        metadata={**field.metadata, PREDICATE: declared.predicate},
+    )
+
+
+def _fields(cls: Any) -> Sequence[Field]:
+    found: tuple[Field, ...] = attrs.fields(cls)
+    return found
+
+
+@functools.cache
+def _reader(cls: Any) -> Callable[[object], Any]:
+    return operator.attrgetter(*(field.name for field in _fields(cls)))
+
+
+def _is_default(field: Field, value: object) -> bool:
+    made = getattr(field.default, "factory", None) is not None
+    return value is field.default or (made and not value)
