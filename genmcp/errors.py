@@ -257,3 +257,12 @@ def find_sole_leaf(error: BaseException) -> BaseException:
             return error
         leaf = nested[0]
     return leaf
+
+
+def say_whose(owner: str, error: Exception) -> TypeError | ValueError:
+    """Return a definition error again, with whose it is in front.
+
+    A new one of the plain class: the classes below differ in what they are made from.
+    """
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(f"{owner}: {error}")

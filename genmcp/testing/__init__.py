@@ -9,6 +9,7 @@ mocks, and works with `trio.testing.MockClock`.
     fake_request    the request for it
     Client          a client in memory, over the real transport
     AnsweringClient answers what a tool asks: accept(...), decline(), cancel()
+    RecordingBus    an event bus that remembers what was published
     check_tool      finds what is wrong with a tool before a client does
 """
 
@@ -20,6 +21,7 @@ from genmcp.testing.memory_http import MemoryResponse, exchange
 from genmcp.testing.requests import fake_caller, fake_request
 from genmcp.testing.sink import RecordingSink
 from genmcp.testing.sse_reader import SSEReader
+from genmcp.testing.subscription import RecordingBus, Subscription
 from genmcp.testing.tool_calls import ToolStream, call_tool, call_tool_async, stream_tool
 
 __all__ = [
@@ -28,9 +30,11 @@ __all__ = [
     "Client",
     "FakeChannel",
     "MemoryResponse",
+    "RecordingBus",
     "RecordingSink",
     "SSEReader",
     "ServerError",
+    "Subscription",
     "ToolStream",
     "accept",
     "call_tool",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+import secrets
 from collections import deque
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
@@ -23,6 +24,7 @@ from genmcp.mcp.unset import UNSET
 from genmcp.server import Server
 from genmcp.testing.memory_http import MemoryResponse, exchange
 from genmcp.testing.sse_reader import SSEReader
+from genmcp.testing.subscription import Subscription
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.wire.codec import decode, encode
 
@@ -116,7 +118,9 @@ class Client:
         info: mcp.Implementation | None = None,
         path: str = "/mcp",
     ) -> None:
-        self.app: ASGIApp = StreamableHTTP(server) if isinstance(server, Server) else server
+        if isinstance(server, Server):
+            server = StreamableHTTP(server, secret_key=secrets.token_bytes(32))
+        self.app: ASGIApp = server
         self._capabilities = mcp.ClientCapabilities() if capabilities is None else capabilities
         self._info = (
             mcp.Implementation(name="genmcp.testing", version="0") if info is None else info
@@ -194,6 +198,37 @@ class Client:
         if result.get("resultType") == "input_required":
             return decode(mcp.InputRequiredResult, result)
         return decode(mcp.CallToolResult, result)
+
+    @asynccontextmanager
+    async def listen(
+        self,
+        *,
+        tools_list_changed: bool = False,
+        prompts_list_changed: bool = False,
+        resources_list_changed: bool = False,
+        resource_subscriptions: Sequence[str] = (),
+    ) -> AsyncGenerator[Subscription]:
+        """Listen for changes; the block begins when the server has acknowledged.
+
+        Leaving the block hangs up.
+
+        Raises:
+            ServerError: the server answered with an error.
+            AssertionError: it did not acknowledge first.
+        """
+        wanted = mcp.SubscriptionFilter(
+            tools_list_changed=tools_list_changed or None,
+            prompts_list_changed=prompts_list_changed or None,
+            resources_list_changed=resources_list_changed or None,
+            resource_subscriptions=resource_subscriptions or None,
+        )
+        params = {"notifications": encode(wanted)}
+        async with self.open(mcp.SubscriptionsListenRequest.method, params) as answer:
+            first = await answer.next_message()
+            if "method" not in first:
+                result = _read_response(first, answer.request_id)
+                raise AssertionError(f"the server ended before it acknowledged: {result!r}")
+            yield Subscription(answer, first, _read_response)
 
     # -- any request -------------------------------------------------------------
 

@@ -144,6 +144,15 @@ class ToolStream:
         """Whether the call and all its clean-ups are over."""
         return self._ended.is_set()
 
+    def stop_reading(self) -> None:
+        """Let the client read no further: what the tool sends from here on waits."""
+        self._sink.gate = trio.Event()
+
+    def read_on(self) -> None:
+        """Let the client read again."""
+        if self._sink.gate is not None:
+            self._sink.gate.set()
+
     def post(self, message: object) -> bool:
         """Post `message` to the call, as `Channel.post` does."""
         if self._call.over:

@@ -135,7 +135,7 @@ BAD_KEYWORDS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"icons": "a.png"}, TypeError, "Bad: icons: must be a list of Icon"),
     ({"icons": ["a.png"]}, TypeError, "Bad: icons: must hold only Icon"),
     ({"meta": ["x"]}, TypeError, "Bad: meta: must be a mapping"),
-    ({"cache_control": "public"}, TypeError, "Bad: cache_control: cache_control must be a pair"),
+    ({"cache_control": "public"}, TypeError, "Bad: cache_control: must be a pair"),
     ({"cache_control": ("shared", 0)}, ValueError, "Bad: cache_control: .*scope"),
     ({"cache_control": ("public", -1)}, ValueError, "Bad: cache_control: .*negative"),
     ({"cache_control": ("public", True)}, TypeError, "Bad: cache_control: .*pair"),

@@ -13,7 +13,6 @@ import pytest
 import trio
 
 from genmcp import Channel, Stream, StreamableHTTP, Suite, Tool, ToolError, mcp
-from genmcp.mux import Call
 from genmcp.testing import Client, ServerError
 
 CALLS = 10_000
@@ -84,8 +83,9 @@ async def test_ten_thousand_calls_leave_no_task_no_channel_and_no_growth(no_log:
     after = count_objects()
     assert app.mux.open_calls == 0
     assert trio.lowlevel.current_statistics().tasks_living == tasks
-    assert after["Call"] == after["CallChannel"] == after["MemoryResponse"] == 0
-    assert not any(isinstance(item, Call) for item in gc.get_objects())
+    # Other tests may have left some behind, in what pytest keeps of their failures.
+    for name in ("Call", "CallChannel", "Exchange", "MemoryResponse"):
+        assert after[name] <= before[name], name
     # Caches of the interpreter and of pytest move by a few; a leak grows with the calls.
     grown = {name: after[name] - before[name] for name in after}
     assert {name: by for name, by in grown.items() if by > CALLS // 20} == {}

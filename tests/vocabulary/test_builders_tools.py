@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 import math
 from typing import Any
@@ -292,16 +291,14 @@ LOOP.append(LOOP)
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        ({"a": {1}}, TypeError, "data.a is a set, which has no JSON form"),
         ([b"x"], TypeError, "data[0] is a bytes, which has no JSON form"),
-        (datetime.date(2026, 1, 1), TypeError, "data is a date, which has no JSON form"),
         ({1: 2}, TypeError, "data has the key 1; the keys of a JSON object are str"),
         ([math.nan], ValueError, "data[0] is nan, which JSON does not have; use None"),
         (Point(2**64), ValueError, "data.x_axis is an integer beyond 64 bits; pass it as a str"),
         ("\ud800", ValueError, "data cannot be written as JSON: "),
         (LOOP, ValueError, "data is nested too deeply, or holds itself"),
         (Point, TypeError, "data is a type, which has no JSON form"),
-        (mcp.UNSET, TypeError, "data is the enum member "),
+        (mcp.UNSET, TypeError, "data is UNSET; leave it out"),
     ],
     ids=str,
 )

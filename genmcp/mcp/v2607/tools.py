@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, cast
 import attrs
 from typing_extensions import TypeVar
 
-from genmcp.mcp.unset import UNSET, Unset
+from genmcp.mcp.unset import UNSET
 from genmcp.mcp.v2607.base import Icon, MetaObject, meta_problem
 from genmcp.mcp.v2607.checks import Check
 from genmcp.mcp.v2607.content import ContentBlock
@@ -129,7 +129,7 @@ class CallToolResult(Result):
     """
 
     content: Sequence[ContentBlock] = attrs.field(factory=list[ContentBlock], metadata=required())
-    structured_content: Any | Unset = UNSET
+    structured_content: Any = UNSET
     is_error: bool | None = None
 
 
