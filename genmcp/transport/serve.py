@@ -121,14 +121,15 @@ async def serve(
 
     Cancellation: stops it as well, but with a second of grace at most.
     """
-    # Half of what importing this package would take, and not everybody serves.
+    # At the top, it would make every import of genmcp a fifth slower, for no use to whoever
+    # serves nothing: a test, a command line, an application under another server.
     from genmcp.transport.runner import RunnerConfig, run_asgi  # noqa: PLC0415
 
     endpoint, limits = _take(options, EndpointOptions), _take(options, PortOptions)
     if options:
         raise TypeError(f"serve() has no option {next(iter(options))!r}")
     config = RunnerConfig(host=host, port=port, grace_seconds=grace_seconds, **limits)
-    app = _make_app(server, host, path, endpoint)
+    app = make_endpoint(server, host, path, endpoint)
     stop = trio.Event() if stop is None else stop
     announcer = _Announcer(app.path, task_status)
     with _stopping_on_signals(stop) if handle_signals else nullcontext():
@@ -143,7 +144,7 @@ class _Announcer:
         self._task_status = task_status
 
     def started(self, value: list[str] | None = None) -> None:
-        urls = [url + self._path for url in value or ()]
+        urls = [url + (self._path or "/") for url in value or ()]
         _log.info("Serving MCP at %s", ", ".join(urls))
         self._task_status.started(urls)
 
@@ -153,9 +154,21 @@ def _take(options: Any, kind: type[Any]) -> dict[str, Any]:
     return {name: options.pop(name) for name in kind.__annotations__ if name in options}
 
 
-def _make_app(
+def make_endpoint(
     server: Server | StreamableHTTP, host: str, path: str | None, options: dict[str, Any]
 ) -> StreamableHTTP:
+    """Return the endpoint for `server`, which answers to the host it is bound to.
+
+    Args:
+        server: see `serve`, as for `path`.
+        host: what will be bound.
+        path: `None` for the default.
+        options: those of `EndpointOptions` that were given.
+
+    Raises:
+        TypeError: see `serve`.
+        ValueError: see `serve`.
+    """
     if isinstance(server, StreamableHTTP):
         given = [*options, *([] if path is None else ["path"])]
         if given:
@@ -164,13 +177,18 @@ def _make_app(
     # The type says so, but what is served is often looked up by name.
     if not isinstance(server, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"serve() takes a Server, such as a Suite, or a StreamableHTTP: {server!r}")
+    options = dict(options)
     names = options.pop("allowed_hosts", ())
-    bound = _find_host_name(host)
     # A single string is for the endpoint to refuse.
-    allowed = names if isinstance(names, str) or bound is None else [*names, bound]
-    path = DEFAULT_PATH if path is None else path
-    app = StreamableHTTP(server, path=path, allowed_hosts=allowed, **options)
-    _say_who_is_answered(host, bound, sure=bool(names))
+    names = names if isinstance(names, str) else list(names)
+    bound = _find_host_name(host)
+    app = StreamableHTTP(
+        server,
+        path=DEFAULT_PATH if path is None else path,
+        allowed_hosts=names if isinstance(names, str) or bound is None else [*names, bound],
+        **options,
+    )
+    _say_who_is_answered(host, bound, list(names))
     return app
 
 
@@ -182,17 +200,18 @@ def _find_host_name(host: str) -> str | None:
     return None if host in _WILDCARDS else name
 
 
-def _say_who_is_answered(host: str, bound: str | None, *, sure: bool) -> None:
-    authority = None if bound is None else read_authority(bound.encode("utf-8"))
-    if sure or (authority is not None and authority.loopback):
+def _say_who_is_answered(host: str, bound: str | None, names: list[str]) -> None:
+    if names:
+        _log.info("Answering as Host to loopback and %s", ", ".join(names))
         return
-    answered = "loopback" if bound is None else f"loopback and {bound}"
-    _log.warning(
-        "Other machines may reach this server at %s, but only %s is answered as Host, and "
-        "others are refused (421): name in allowed_hosts what clients connect to",
-        host,
-        answered,
-    )
+    authority = None if bound is None else read_authority(bound.encode("utf-8"))
+    if authority is None or not authority.loopback:
+        _log.warning(
+            "Other machines may reach this server at %s, but it answers as Host only to %s: "
+            "list in allowed_hosts what clients connect to",
+            host,
+            "loopback" if bound is None else f"loopback and {bound}",
+        )
 
 
 @contextmanager

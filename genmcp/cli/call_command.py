@@ -1,0 +1,152 @@
+"""`genmcp call` and `genmcp tools`: a server's tools, tried from a shell.
+
+Layer: cli. The client is `genmcp.testing.Client`, so the whole path is the real one:
+headers, validation, result checks; only the socket is missing, unless a URL is given.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import orjson
+import trio
+
+from genmcp.cli.remote import RemoteEndpoint, is_url
+from genmcp.cli.target import UsageError, load_server
+from genmcp.errors import find_sole_leaf
+from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.unset import UNSET
+from genmcp.testing import Client, ServerError
+from genmcp.transport.asgi import StreamableHTTP
+from genmcp.wire.codec import encode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Awaitable, Callable
+
+
+def run_tools(parsed: argparse.Namespace) -> int:
+    """List the tools; return the exit status."""
+    return _run(parsed, partial(_list_tools, as_json=parsed.json))
+
+
+def run_call(parsed: argparse.Namespace) -> int:
+    """Call the tool; return the exit status: 1 if it failed.
+
+    Raises:
+        UsageError: the arguments cannot be read, or the target is no server.
+    """
+    arguments = _read_arguments(parsed.arguments, parsed.pairs)
+    return _run(parsed, partial(_call, name=parsed.tool, arguments=arguments, as_json=parsed.json))
+
+
+def _run(parsed: argparse.Namespace, work: Callable[[Client], Awaitable[int]]) -> int:
+    client = _make_client(parsed.server)
+    try:
+        return trio.run(_work, client, work)
+    except* (ServerError, OSError) as group:
+        # Wrapped in as many groups as there were nurseries on the way.
+        error = find_sole_leaf(group)
+    code = f"error {error.code}: " if isinstance(error, ServerError) else ""
+    _tell(f"{code}{error}")
+    return 1
+
+
+def _make_client(target: str) -> Client:
+    if is_url(target):
+        return Client(RemoteEndpoint(target))
+    server = load_server(target)
+    if not isinstance(server, StreamableHTTP):
+        # Any key does, for one call; without one, it would be said that there is none.
+        server = StreamableHTTP(server, secret_key=secrets.token_bytes(32))
+    return Client(server, path=server.path or "/")
+
+
+async def _work(client: Client, work: Callable[[Client], Awaitable[int]]) -> int:
+    async with client:
+        return await work(client)
+
+
+async def _list_tools(client: Client, *, as_json: bool) -> int:
+    tools = await client.list_all_tools()
+    if as_json:
+        _print_json([encode(tool) for tool in tools])
+        return 0
+    width = max((len(tool.name) for tool in tools), default=0)
+    for tool in tools:
+        first_line = (tool.description or tool.title or "").strip().partition("\n")[0]
+        _print(f"{tool.name:<{width}}  {first_line}".rstrip())
+    return 0
+
+
+async def _call(client: Client, *, name: str, arguments: dict[str, Any], as_json: bool) -> int:
+    result = await client.call_tool(
+        name, arguments, on_progress=_tell_progress, on_log=_tell_log, log_level="info"
+    )
+    if isinstance(result, mcp.InputRequiredResult):
+        asked = ", ".join(result.input_requests or ()) or "a retry"
+        _tell(f"the tool asks for input, which this command cannot give: {asked}")
+        return 1
+    if as_json and result.structured_content is not UNSET:
+        _print_json(result.structured_content)
+    elif as_json:
+        _print_json([encode(block) for block in result.content])
+    else:
+        for block in result.content:
+            (_tell if result.is_error else _print)(_describe(block))
+    return 1 if result.is_error else 0
+
+
+def _read_arguments(text: str | None, pairs: list[str]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    if text is not None:
+        try:
+            given: Any = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise UsageError(f"--arguments is not JSON: {error}") from None
+        if not isinstance(given, dict):
+            raise UsageError("--arguments must be a JSON object, such as '{\"a\": 1}'")
+        arguments = cast("dict[str, Any]", given)
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (name and equals):
+            raise UsageError(f"{pair!r} is no argument; write name=value")
+        arguments[name] = value
+    return arguments
+
+
+def _describe(block: object) -> str:
+    match block:
+        case mcp.TextContent(text=text):
+            return text
+        case mcp.ImageContent(mime_type=mime_type) | mcp.AudioContent(mime_type=mime_type):
+            return f"[{mime_type}, shown with --json]"
+        case mcp.ResourceLink(uri=uri):
+            return uri
+        case _:
+            return orjson.dumps(encode(block)).decode("utf-8")
+
+
+def _tell_progress(progress: mcp.ProgressNotificationParams) -> None:
+    of = "" if progress.total is None else f"/{progress.total:g}"
+    _tell(f"{progress.progress:g}{of} {progress.message or ''}".rstrip())
+
+
+def _tell_log(record: mcp.LoggingMessageNotificationParams) -> None:
+    data = record.data if isinstance(record.data, str) else orjson.dumps(record.data).decode()
+    _tell(f"{record.level}: {data}")
+
+
+def _print_json(value: object) -> None:
+    _print(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode("utf-8"))
+
+
+def _print(text: str) -> None:
+    print(text)  # noqa: T201
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201

@@ -1,0 +1,133 @@
+"""The arguments of the `genmcp` command.
+
+Layer: cli. Each command has a module of its own, imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Final
+
+from genmcp.cli.target import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SERVE_HELP: Final = """\
+Serve a server over Streamable HTTP. Ctrl-C stops it in good order, a second one at once.
+
+The environment sets what no option does: GENMCP_HOST, GENMCP_PORT, GENMCP_PATH,
+GENMCP_GRACE_SECONDS, GENMCP_ALLOWED_HOSTS and GENMCP_ALLOWED_ORIGINS (with commas
+between), GENMCP_LOG_LEVEL; and GENMCP_SECRET_KEY, which no option can, as other users
+of a machine may read the command line (several secrets, newest first: spaces between).
+"""
+_CALL_HELP: Final = """\
+Call a tool and print the text of its result; progress and logs go to stderr. The exit
+status is 1 if the tool failed.
+"""
+_SERVER_HELP: Final = "module:attribute, or path/to/file.py:attribute"
+_CALLED_HELP: Final = f"{_SERVER_HELP}; or the URL of a server that runs"
+_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status.
+
+    0 is success; 1 a failure (of the tool that was called, or to listen); 2 a mistake
+    in what was asked for, said in one sentence. An exception in the application's own
+    code comes out as it is.
+
+    Args:
+        arguments: what follows the command's name; `sys.argv` unless given.
+    """
+    parsed = _parse(arguments)
+    try:
+        return _run(parsed)
+    except UsageError as error:
+        print(f"genmcp {parsed.command}: error: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    except KeyboardInterrupt:
+        return 130  # as shells have it for SIGINT
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    # Here, because what serves takes as long to import as all the rest.
+    if parsed.command == "serve":
+        from genmcp.cli.serve_command import run_serve  # noqa: PLC0415
+
+        return run_serve(parsed)
+    from genmcp.cli.call_command import run_call, run_tools  # noqa: PLC0415
+
+    return run_tools(parsed) if parsed.command == "tools" else run_call(parsed)
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = _make_parser()
+    parsed, rest = parser.parse_known_args(arguments)
+    # argparse takes all of a list in one go: what comes behind an option is left over.
+    if parsed.command == "call":
+        parsed.pairs += [text for text in rest if not text.startswith("-")]
+        rest = [text for text in rest if text.startswith("-")]
+    if rest:
+        parser.error(f"there is no {' '.join(rest)}")
+    return parsed
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="genmcp", description="Run MCP servers, and try them.")
+    parser.add_argument("--version", action="version", version=f"genmcp {_find_version()}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    serve = commands.add_parser("serve", help="serve over HTTP", description=_SERVE_HELP)
+    _add_serve(serve)
+    tools = commands.add_parser("tools", help="list the tools of a server")
+    tools.add_argument("server", help=_CALLED_HELP)
+    tools.add_argument("--json", action="store_true", help="print them as clients get them")
+    call = commands.add_parser("call", help="call a tool", description=_CALL_HELP)
+    _add_call(call)
+    return parser
+
+
+def _add_serve(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument("server", help=_SERVER_HELP)
+    serve.add_argument("--host", help="the address to bind (127.0.0.1)")
+    serve.add_argument("--port", help="the port, 0 for a free one (8000)")
+    serve.add_argument("--path", help="where the endpoint is (/mcp)")
+    serve.add_argument("--grace-seconds", help="how long a shutdown may take (10)")
+    serve.add_argument(
+        "--allowed-host",
+        action="append",
+        metavar="HOST",
+        help="a host clients may connect to, besides this machine; may be repeated",
+    )
+    serve.add_argument(
+        "--allowed-origin",
+        action="append",
+        metavar="ORIGIN",
+        help="an origin whose pages may call, besides this machine; may be repeated",
+    )
+    serve.add_argument("--log-level", choices=_LEVELS, help="what is logged, to stderr (info)")
+    serve.add_argument("--certfile", help="a PEM file with the certificate chain, for TLS")
+    serve.add_argument("--keyfile", help="a PEM file with its private key")
+    serve.add_argument("--http2", action="store_true", help="speak HTTP/2 as well")
+
+
+def _add_call(call: argparse.ArgumentParser) -> None:
+    call.add_argument("server", help=_CALLED_HELP)
+    call.add_argument("tool", help="the name of the tool")
+    call.add_argument(
+        "pairs",
+        nargs="*",
+        metavar="NAME=VALUE",
+        help="an argument; the server makes a number of the text where it wants one",
+    )
+    call.add_argument("--arguments", metavar="JSON", help="arguments as a JSON object")
+    call.add_argument("--json", action="store_true", help="print the structured result")
+
+
+def _find_version() -> str:
+    try:
+        return version("genmcp")
+    except PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,133 @@
+"""A server somewhere else, as an ASGI application here.
+
+Layer: cli. Lets `genmcp.testing.Client` call a server that is already running.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import h11
+import trio
+
+from genmcp.cli.target import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    Message = MutableMapping[str, Any]
+
+_CONNECT_SECONDS = 30.0
+
+
+def is_url(text: str) -> bool:
+    """Tell whether `text` names a server by URL, not by module."""
+    return text.startswith(("http://", "https://"))
+
+
+class RemoteEndpoint:
+    """Hands each request to the endpoint at `url`, and its response back as it arrives.
+
+    Raises:
+        UsageError: the URL has no host or a port that is none.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        try:
+            port = parts.port
+        except ValueError as error:
+            raise UsageError(f"{url!r} is no URL: {error}") from None
+        if not parts.hostname:
+            raise UsageError(f"{url!r} has no host")
+        self._url = url
+        self._secure = parts.scheme == "https"
+        self._host = parts.hostname
+        self._port = port or (443 if self._secure else 80)
+        self._authority = parts.netloc.rpartition("@")[2]
+        self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+    async def __call__(
+        self,
+        scope: Message,
+        receive: Callable[[], Awaitable[Message]],
+        send: Callable[[Message], Awaitable[None]],
+    ) -> None:
+        """Make one request; the connection is closed when the client here leaves.
+
+        Raises:
+            OSError: there is no connection, or it broke.
+        """
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        async with await self._connect() as stream, trio.open_nursery() as nursery:
+            nursery.start_soon(_leave_when_told, receive, nursery.cancel_scope)
+            await self._exchange(stream, self._make_request(scope, len(body)), bytes(body), send)
+            nursery.cancel_scope.cancel()
+
+    async def _connect(self) -> trio.abc.Stream:
+        with trio.move_on_after(_CONNECT_SECONDS):
+            stream = await trio.open_tcp_stream(self._host, self._port)
+            if not self._secure:
+                return stream
+            return trio.SSLStream(
+                stream,
+                ssl.create_default_context(),
+                server_hostname=self._host,
+                https_compatible=True,
+            )
+        raise OSError(f"no connection to {self._url} within {_CONNECT_SECONDS:g} s")
+
+    def _make_request(self, scope: Message, length: int) -> h11.Request:
+        kept = [(name, value) for name, value in scope["headers"] if name != b"host"]
+        return h11.Request(
+            method=scope["method"],
+            target=self._target,
+            headers=[
+                ("host", self._authority),
+                ("content-length", str(length)),
+                ("connection", "close"),
+                *kept,
+            ],
+        )
+
+    async def _exchange(
+        self,
+        stream: trio.abc.Stream,
+        request: h11.Request,
+        body: bytes,
+        send: Callable[[Message], Awaitable[None]],
+    ) -> None:
+        connection = h11.Connection(h11.CLIENT)
+        try:
+            for part in (request, h11.Data(data=body), h11.EndOfMessage()):
+                await stream.send_all(connection.send(part) or b"")
+            while True:
+                match event := connection.next_event():
+                    case h11.Response():
+                        start = {"status": event.status_code, "headers": list(event.headers)}
+                        await send({"type": "http.response.start", **start})
+                    case h11.Data():
+                        data = bytes(event.data)
+                        await send({"type": "http.response.body", "body": data, "more_body": True})
+                    case h11.EndOfMessage():
+                        await send({"type": "http.response.body", "body": b""})
+                        return
+                    case _:
+                        connection.receive_data(bytes(await stream.receive_some()))
+        except (trio.BrokenResourceError, h11.RemoteProtocolError) as error:
+            raise OSError(f"the connection to {self._url} broke: {error}") from error
+
+
+async def _leave_when_told(
+    receive: Callable[[], Awaitable[Message]], scope: trio.CancelScope
+) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()

@@ -1,0 +1,17 @@
+"""Runs an ASGI application on trio, built from Hypercorn's parts.
+
+Layer: transport, shell. `genmcp.transport.serve` is what uses it here; by itself it
+serves any ASGI application. In the order of a request: `run` starts and shuts down,
+`door` accepts, `connection` moves bytes, `http` (`http1`, `http2`) makes requests of
+them, `application` runs the application; `config` has the options.
+
+Hypercorn's own `serve` ends the process, and the nursery it is embedded in, when one
+connection fails; waits without end for a client that stops reading, even when
+cancelled; and never tells the application that a shutdown began. So this is a runner of
+its own around Hypercorn's protocol classes. Nothing in Hypercorn is patched.
+"""
+
+from genmcp.transport.runner.config import RunnerConfig
+from genmcp.transport.runner.run import run_asgi
+
+__all__ = ["RunnerConfig", "run_asgi"]

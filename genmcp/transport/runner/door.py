@@ -1,0 +1,144 @@
+"""The door: accepts connections, only so many, and keeps their failures apart.
+
+Layer: transport, shell. `genmcp.transport.runner.run` opens and closes it,
+`genmcp.transport.runner.connection` is what comes of each guest.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from genmcp.errors import InternalError
+from genmcp.transport.runner.config import logger
+from genmcp.transport.runner.connection import Connection
+from genmcp.wire.messages import write_error
+
+if TYPE_CHECKING:
+    import ssl
+
+    from genmcp.transport.runner.connection import PlainStream, SecureStream, Service
+
+_REFUSAL_SECONDS: Final = 1.0
+_MAX_REFUSALS: Final = 100
+_RETRY_ACCEPT_SECONDS: Final = 0.1
+# What accept() reports when the process or the machine has no room for one more.
+_NO_ROOM: Final = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
+_FULL_BODY: Final = write_error(None, InternalError("The server has no room for a connection"))
+_FULL: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\n"
+    b"content-type: application/json\r\n"
+    b"content-length: %d\r\n"
+    b"retry-after: 1\r\n"
+    b"connection: close\r\n\r\n%s" % (len(_FULL_BODY), _FULL_BODY)
+)
+
+
+class Door:
+    """Lets connections in.
+
+    Args:
+        service: what the connections share.
+        secure: for TLS.
+        connections: the nursery they run in.
+    """
+
+    def __init__(
+        self, service: Service, secure: ssl.SSLContext | None, connections: trio.Nursery
+    ) -> None:
+        self._service = service
+        self._secure = secure
+        self._nursery = connections
+        self._connections: set[Connection] = set()
+        self._full = False
+        self._refusals = 0
+
+    def close_idle(self) -> None:
+        """Close the connections on which nothing is being answered."""
+        for connection in self._connections:
+            connection.close_if_idle()
+
+    async def accept(self, listener: trio.SocketListener) -> None:
+        """Accept connections until cancelled, which closes the listener."""
+        async with listener:
+            complained = False
+            while True:
+                try:
+                    stream = await listener.accept()
+                except OSError as error:
+                    if error.errno not in _NO_ROOM:
+                        raise
+                    if not complained:
+                        logger.error(
+                            "Cannot accept connections, trying on: %s", os.strerror(error.errno)
+                        )
+                    complained = True
+                    self._close_longest_idle()
+                    await trio.sleep(_RETRY_ACCEPT_SECONDS)
+                else:
+                    complained = False
+                    self._nursery.start_soon(self._take, stream)
+
+    async def _take(self, stream: PlainStream) -> None:
+        """Serve one connection, whose failure stays its own."""
+        if not self._make_room():
+            await self._refuse(stream)
+            return
+        connection = Connection(self._secure_stream(stream), self._service)
+        self._connections.add(connection)
+        try:
+            await connection.run()
+        except* OSError:
+            logger.debug("A connection broke", exc_info=True)
+        except* Exception:  # noqa: BLE001 - whatever it is, it must not cost the others
+            logger.exception("A connection failed and is closed; the others go on")
+        finally:
+            self._connections.discard(connection)
+
+    def _secure_stream(self, stream: PlainStream) -> PlainStream | SecureStream:
+        if self._secure is None:
+            return stream
+        return trio.SSLStream(stream, self._secure, server_side=True, https_compatible=True)
+
+    def _make_room(self) -> bool:
+        """Tell whether one more connection may be had, closing an idle one if need be."""
+        if len(self._connections) < self._service.config.max_connections:
+            self._full = False
+            return True
+        if not self._full:
+            logger.warning(
+                "All %d connections are in use; max_connections allows more",
+                self._service.config.max_connections,
+            )
+        self._full = True
+        return self._close_longest_idle()
+
+    def _close_longest_idle(self) -> bool:
+        longest: Connection | None = None
+        since = math.inf
+        for connection in self._connections:
+            if connection.closable_since < since:
+                longest, since = connection, connection.closable_since
+        if longest is not None:
+            longest.close_if_idle()
+        return longest is not None
+
+    async def _refuse(self, stream: PlainStream) -> None:
+        """Say that the server is full, and read the request away so that this arrives."""
+        if self._secure is None and self._refusals < _MAX_REFUSALS:
+            self._refusals += 1
+            try:
+                with trio.move_on_after(_REFUSAL_SECONDS):
+                    await stream.send_all(_FULL)
+                    await stream.send_eof()
+                    while await stream.receive_some():
+                        pass
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                pass
+            finally:
+                self._refusals -= 1
+        await trio.aclose_forcefully(stream)

@@ -1,0 +1,214 @@
+"""`genmcp serve` as a process: how it starts, and every way it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from genmcp.cli import main
+from tests.e2e.raw_http import HANG_GUARD_SECONDS
+
+ROOT = Path(__file__).parents[2]
+
+APP = """
+import threading, time, trio
+from genmcp import Suite, Tool
+
+class Wait(Tool, name="wait", description="Waits for ever, and says so."):
+    async def call(self, request, channel):
+        await channel.start_stream()
+        try:
+            await trio.sleep_forever()
+        finally:
+            print("cleaned up", flush=True)
+
+class Stick(Tool, name="stick", description="Does not come back."):
+    def call(self, request, channel):
+        channel.start_stream()
+        time.sleep(3600)
+
+suite = Suite(server_name="test", server_version="1", tools=[Wait, Stick])
+"""
+
+CALL = (
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s","_meta":{'
+    '"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+    '"io.modelcontextprotocol/clientCapabilities":{}}}}'
+)
+
+
+@pytest.fixture(autouse=True)
+def own_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith("GENMCP_"):
+            monkeypatch.delenv(name)
+    (tmp_path / "served_app.py").write_text(APP, encoding="utf-8")
+
+
+class Process:
+    """A `genmcp serve` that runs."""
+
+    def __init__(self, popen: subprocess.Popen[str], log: Path) -> None:
+        self.popen = popen
+        self.log = log
+        self.port = int(self.wait_for(r"http://[^/]*:(\d+)/").group(1))
+
+    def wait_for(self, pattern: str) -> re.Match[str]:
+        """Wait until the log has it: another process has no event to wait for."""
+        until = time.monotonic() + HANG_GUARD_SECONDS
+        while time.monotonic() < until:
+            if found := re.search(pattern, self.log.read_text(encoding="utf-8")):
+                return found
+            assert self.popen.poll() is None, self.log.read_text(encoding="utf-8")
+            time.sleep(0.02)
+        raise AssertionError(f"no {pattern} in: {self.log.read_text(encoding='utf-8')}")
+
+    def open_stream(self, tool: str) -> socket.socket:
+        """Call a tool and return the connection once its stream has begun."""
+        stream = socket.create_connection(("127.0.0.1", self.port), HANG_GUARD_SECONDS)
+        body = (CALL % tool).encode()
+        stream.sendall(
+            b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Accept: application/json, text/event-stream\r\nMcp-Method: tools/call\r\n"
+            b"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Name: %s\r\nContent-Length: %d\r\n\r\n%s"
+            % (tool.encode(), len(body), body)
+        )
+        assert stream.recv(15) == b"HTTP/1.1 200 \r\n"
+        return stream
+
+    def wait(self) -> int:
+        return self.popen.wait(HANG_GUARD_SECONDS)
+
+
+@contextmanager
+def serving(tmp_path: Path, *options: str) -> Generator[Process]:
+    log = tmp_path / "log.txt"
+    with log.open("w", encoding="utf-8") as out:
+        popen = subprocess.Popen(
+            [sys.executable, "-m", "genmcp", "serve", "served_app:suite", "--port", "0", *options],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            text=True,
+        )
+        try:
+            yield Process(popen, log)
+        finally:
+            popen.kill()
+            popen.wait()
+
+
+def read_rest(stream: socket.socket) -> bytes:
+    received = b""
+    while data := stream.recv(65_536):
+        received += data
+    return received
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
+def test_a_signal_ends_open_streams_whole_and_the_process_with_0(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with serving(tmp_path, "--grace-seconds", "2") as process:
+        with process.open_stream("wait") as stream:
+            process.popen.send_signal(number)
+            received = read_rest(stream)
+        assert process.wait() == 0
+        log = process.log.read_text(encoding="utf-8")
+    assert b'"code":-32603' in received
+    assert received.endswith(b"\r\n0\r\n\r\n")
+    assert "cleaned up" in log
+    assert "Traceback" not in log
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    with serving(tmp_path, "--grace-seconds", "3600") as process, process.open_stream("wait"):
+        process.popen.send_signal(signal.SIGINT)
+        process.wait_for("Stopping")
+        process.popen.send_signal(signal.SIGINT)
+        assert process.wait() == -signal.SIGINT
+
+
+def test_a_thread_that_does_not_return_does_not_hold_it_up(tmp_path: Path) -> None:
+    with serving(tmp_path, "--grace-seconds", "0") as process:
+        with process.open_stream("stick"):
+            process.popen.send_signal(signal.SIGTERM)
+            assert process.wait() == 0
+        assert "thread has not returned" in process.log.read_text(encoding="utf-8")
+
+
+def test_options_reach_the_endpoint(tmp_path: Path) -> None:
+    options = ["--path", "/other", "--allowed-host", "mcp.example.com", "--log-level", "debug"]
+    with serving(tmp_path, *options) as process:
+        process.wait_for(rf"http://127\.0\.0\.1:{process.port}/other\n")
+
+
+def test_a_port_in_use_is_one_line_and_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "served_app:suite", "--port", str(port)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "in use" in line
+    assert str(port) in line
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "says"),
+    [
+        (["--port", "x"], {}, "--port must be a number"),
+        ([], {"PORT": "70000"}, "GENMCP_PORT must be a number"),
+        (["--grace-seconds", "-1"], {}, "--grace-seconds must be a number"),
+        ([], {"GRACE_SECONDS": "soon"}, "GENMCP_GRACE_SECONDS must be a number"),
+        ([], {"LOG_LEVEL": "loud"}, "GENMCP_LOG_LEVEL must be one of"),
+        ([], {"PATH": "mcp"}, "path must begin with a slash"),
+        (["--path", "mcp"], {"PATH": "/mcp"}, "path must begin with a slash"),
+        (["--allowed-host", "http://x"], {}, "allowed_hosts"),
+        ([], {"ALLOWED_HOSTS": "one.example, http://x"}, "'http://x' is not a host"),
+        ([], {"ALLOWED_ORIGINS": "null"}, "allowed_origins"),
+        ([], {"SECRET_KEY": "0123456789abcdef0123456789abcdef short"}, "16 bytes"),
+        (["--certfile", "cert.pem"], {}, "certfile and keyfile"),
+    ],
+    ids=str,
+)
+def test_a_setting_that_makes_no_sense_is_named_with_status_2(
+    options: list[str],
+    variables: dict[str, str],
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(f"GENMCP_{name}", value)
+    assert main(["serve", "served_app:suite", *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("genmcp serve: error: ")
+    assert says in line
+    assert "short" not in line  # secrets are not repeated
+
+
+def test_a_file_that_cannot_be_read_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--certfile", "no.pem", "--keyfile", "none.pem"]
+    assert main(["serve", "served_app:suite", *options]) == 1
+    assert "no.pem" in capsys.readouterr().err
+
+
+def test_options_of_a_ready_endpoint_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = APP + "\nfrom genmcp import StreamableHTTP\napp = StreamableHTTP(suite)\n"
+    (tmp_path / "ready_app.py").write_text(text, encoding="utf-8")
+    assert main(["serve", "ready_app:app", "--allowed-host", "one.example"]) == 2
+    assert "--allowed-host" in capsys.readouterr().err

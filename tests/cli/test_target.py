@@ -1,0 +1,146 @@
+"""What `module:attribute` may name, and what is said when it names nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from genmcp.cli.target import UsageError, load_server
+from genmcp.suite import Suite
+from genmcp.transport.asgi import StreamableHTTP
+
+APP = """
+from genmcp import StreamableHTTP, Suite
+
+def make():
+    return Suite(server_name="made", server_version="1")
+
+def make_with(name, *, more):
+    return make()
+
+def make_nothing():
+    return None
+
+async def make_later():
+    return make()
+
+class Own(Suite):
+    def __init__(self):
+        super().__init__(server_name="own", server_version="1")
+
+class Holder:
+    inner = make()
+
+suite = make()
+endpoint = StreamableHTTP(suite, path="/own", secret_key="k" * 32)
+number = 42
+"""
+
+
+@pytest.fixture(autouse=True)
+def clean_imports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Let each test import as a process of its own would, in a directory of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> str:
+    (tmp_path / "some_app.py").write_text(APP, encoding="utf-8")
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "inner.py").write_text(APP, encoding="utf-8")
+    return "some_app"
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("some_app:suite", "made"),
+        ("some_app:make", "made"),
+        ("some_app:Own", "own"),
+        ("some_app:Holder.inner", "made"),
+        ("package.inner:suite", "made"),
+        ("some_app.py:suite", "made"),
+        ("./package/inner.py:Own", "own"),
+    ],
+)
+def test_a_server_is_found(app: str, target: str, name: str) -> None:
+    server = load_server(target)
+    assert isinstance(server, Suite)
+    assert server.server_name == name
+
+
+def test_a_ready_endpoint_is_a_server(app: str) -> None:
+    server = load_server("some_app:endpoint")
+    assert isinstance(server, StreamableHTTP)
+    assert server.path == "/own"
+
+
+def test_a_file_is_imported_whatever_other_module_has_its_name(tmp_path: Path) -> None:
+    (tmp_path / "trio.py").write_text(APP, encoding="utf-8")
+    before = sys.modules["trio"]
+    assert isinstance(load_server("trio.py:suite"), Suite)
+    assert sys.modules["trio"] is before
+
+
+def test_a_file_may_import_what_lies_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "beside.py").write_text(APP, encoding="utf-8")
+    (folder / "main.py").write_text("from beside import suite", encoding="utf-8")
+    assert isinstance(load_server("elsewhere/main.py:suite"), Suite)
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("some_app", "module:attribute"),
+        ("some_app:", "module:attribute"),
+        (":suite", "module:attribute"),
+        ("no_such_app:suite", "no module 'no_such_app'"),
+        ("no_such.app:suite", "no module 'no_such'"),
+        ("some_app.part:suite", "no module 'some_app.part'"),
+        ("some-app:suite", "'some-app' is no module name"),
+        (".some_app:suite", "'.some_app' is no module name"),
+        ("missing.py:suite", "no file missing.py"),
+        ("package/missing.py:suite", "no file package/missing.py"),
+        ("some_app:sweet", "has no 'sweet'; did you mean suite or endpoint?"),
+        ("some_app:suite.more", "has no 'suite.more'"),
+        ("some_app:number", "42; it should be a server"),
+        ("some_app:Holder", "class Holder, which is no server"),
+        ("some_app:make_with", "missing a required argument: 'name'"),
+        ("some_app:make_nothing", "returned None, which is no server"),
+        ("some_app:make_later", "async function"),
+    ],
+)
+def test_a_mistake_is_said_in_one_sentence(app: str, target: str, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_server(target)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("import no_such_dependency", ModuleNotFoundError),
+        ("from json import no_such_name", ImportError),
+        ("1 / 0", ZeroDivisionError),
+        ("def (:", SyntaxError),
+        ("def suite(): raise AttributeError('inside')", AttributeError),
+        ("def suite(): raise TypeError('inside')", TypeError),
+    ],
+)
+def test_what_the_module_itself_raises_comes_out_as_it_is(
+    tmp_path: Path, text: str, error: type[Exception]
+) -> None:
+    (tmp_path / "broken_app.py").write_text(text, encoding="utf-8")
+    with pytest.raises(error):
+        load_server("broken_app:suite")

@@ -1,0 +1,334 @@
+"""`serve`: a server on a port, and its shutdown."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import signal
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import attrs
+import pytest
+import trio
+
+from genmcp.channel import Channel
+from genmcp.cli.remote import RemoteEndpoint
+from genmcp.providers import Tool
+from genmcp.suite import Suite
+from genmcp.testing import Client
+from genmcp.transport.asgi import StreamableHTTP
+from genmcp.transport.runner import RunnerConfig
+from genmcp.transport.serve import EndpointOptions, PortOptions, make_endpoint, serve
+from tests.e2e.raw_http import HANG_GUARD_SECONDS
+
+KEY = "k" * 32
+META: dict[str, Any] = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+class Echo(Tool[dict[str, Any]], name="echo", description="Says it again."):
+    async def call(self, request: Any, channel: Channel) -> str:
+        return str(request.params.arguments)
+
+
+class Wait(Tool[dict[str, Any]], name="wait", description="Waits for ever."):
+    def __init__(self) -> None:
+        self.waiting = trio.Event()
+        self.cleaned = False
+
+    async def call(self, request: Any, channel: Channel) -> str:
+        await channel.start_stream()
+        self.waiting.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            self.cleaned = True
+        return "never"
+
+
+class Flood(Tool[dict[str, Any]], name="flood", description="Reports without end."):
+    def __init__(self) -> None:
+        self.flooding = trio.Event()
+        self.ended = trio.Event()
+
+    async def call(self, request: Any, channel: Channel) -> str:
+        try:
+            for step in range(1, 1_000_000):
+                await channel.send_progress(step, message="x" * 100_000)
+                self.flooding.set()
+        finally:
+            self.ended.set()
+        return "never"
+
+
+def make_suite(*tools: Tool[Any, Any]) -> Suite:
+    return Suite(server_name="test", server_version="1", tools=[Echo(), *tools])
+
+
+SUITE = make_suite()
+EVERY_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing here is bound to it
+
+
+@attrs.frozen
+class Serving:
+    urls: list[str]
+    stop: trio.Event
+    ended: trio.Event
+
+    @property
+    def client(self) -> Client:
+        return Client(RemoteEndpoint(self.urls[0]))
+
+
+@asynccontextmanager
+async def serving(server: Suite | StreamableHTTP, **options: Any) -> AsyncGenerator[Serving]:
+    stop, ended = trio.Event(), trio.Event()
+    if isinstance(server, Suite):
+        options.setdefault("secret_key", KEY)
+
+    options.setdefault("port", 0)
+
+    async def run(task_status: trio.TaskStatus[list[str]]) -> None:
+        await serve(server, stop=stop, task_status=task_status, **options)
+        ended.set()
+
+    with trio.fail_after(HANG_GUARD_SECONDS):
+        async with trio.open_nursery() as nursery:
+            yield Serving(await nursery.start(run), stop, ended)
+            nursery.cancel_scope.cancel()
+
+
+async def test_start_returns_the_urls_of_the_endpoint() -> None:
+    async with serving(make_suite()) as server:
+        (url,) = server.urls
+        assert url.startswith("http://127.0.0.1:")
+        assert url.endswith("/mcp")
+        assert (await server.client.call_tool("echo", {"a": 1})).result_type == "complete"
+
+
+@pytest.mark.parametrize(("path", "end"), [("/api/mcp/", "/api/mcp"), ("/", "/")])
+async def test_the_path_is_what_was_asked_for(path: str, end: str) -> None:
+    async with serving(make_suite(), path=path) as server:
+        assert server.urls[0].split("/", 3)[3] == end[1:]
+        assert [tool.name for tool in (await server.client.list_tools()).tools] == ["echo"]
+
+
+async def test_a_ready_endpoint_is_served_where_it_says() -> None:
+    app = StreamableHTTP(make_suite(), path="/elsewhere", secret_key=KEY)
+    async with serving(app) as server:
+        assert server.urls[0].endswith("/elsewhere")
+        assert [tool.name for tool in (await server.client.list_tools()).tools] == ["echo"]
+
+
+async def test_what_is_served_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "genmcp.transport")
+    async with serving(make_suite()) as server:
+        assert [record.message for record in caplog.records] == [f"Serving MCP at {server.urls[0]}"]
+
+
+async def test_stopped_an_open_call_gets_a_last_frame_and_cleans_up() -> None:
+    tool = Wait()
+    async with serving(make_suite(tool), grace_seconds=2) as server:
+        async with server.client.open("tools/call", {"name": "wait"}) as answer:
+            await tool.waiting.wait()
+            server.stop.set()
+            messages = [message async for message in answer]
+        await server.ended.wait()
+    assert [message["error"]["code"] for message in messages] == [-32603]
+    assert tool.cleaned
+
+
+async def test_cancelled_an_open_call_gets_a_last_frame_and_cleans_up() -> None:
+    tool = Wait()
+    with trio.fail_after(HANG_GUARD_SECONDS):
+        async with trio.open_nursery() as outer, trio.open_nursery() as nursery:
+            start = partial(serve, make_suite(tool), port=0, secret_key=KEY)
+            (url,) = await nursery.start(start)
+            messages: list[Any] = []
+
+            async def listen() -> None:
+                client = Client(RemoteEndpoint(url))
+                async with client.open("tools/call", {"name": "wait"}) as answer:
+                    messages.extend([message async for message in answer])
+
+            outer.start_soon(listen)
+            await tool.waiting.wait()
+            nursery.cancel_scope.cancel()
+    assert [message["error"]["code"] for message in messages] == [-32603]
+    assert tool.cleaned
+
+
+async def stall(url: str, tool: Flood) -> trio.SocketStream:
+    """Return a client that has called the tool and reads nothing of what it says."""
+    client = Client(RemoteEndpoint(url))
+    params: dict[str, Any] = {"name": "flood", "_meta": {**META, "progressToken": 1}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    body = json.dumps(call).encode()
+    fields = [*client.headers("tools/call", params), (b"content-length", b"%d" % len(body))]
+    head = b"".join(b"%s: %s\r\n" % field for field in fields)
+    host, port = url.removeprefix("http://").removesuffix("/mcp").split(":")
+    stream = await trio.open_tcp_stream(host, int(port))
+    await stream.send_all(b"POST /mcp HTTP/1.1\r\n" + head + b"\r\n" + body)
+    await tool.flooding.wait()
+    return stream
+
+
+async def test_a_client_that_stopped_reading_does_not_hold_up_a_shutdown() -> None:
+    tool = Flood()
+    async with serving(make_suite(tool), grace_seconds=0.3) as server:
+        stream = await stall(server.urls[0], tool)
+        server.stop.set()
+        await server.ended.wait()
+        await stream.aclose()
+    assert tool.ended.is_set()
+
+
+async def test_a_client_that_stopped_reading_does_not_hold_up_cancellation() -> None:
+    tool = Flood()
+    with trio.fail_after(HANG_GUARD_SECONDS):
+        async with trio.open_nursery() as nursery:
+            start = partial(serve, make_suite(tool), port=0, secret_key=KEY, grace_seconds=3600)
+            (url,) = await nursery.start(start)
+            stream = await stall(url, tool)
+            nursery.cancel_scope.cancel()
+    assert tool.ended.is_set()
+    await stream.aclose()
+
+
+async def test_a_client_that_stopped_reading_loses_its_call() -> None:
+    tool = Flood()
+    async with serving(make_suite(tool), write_timeout_seconds=0.1) as server:
+        stream = await stall(server.urls[0], tool)
+        await tool.ended.wait()
+        await stream.aclose()
+
+
+async def test_a_port_in_use_raises_the_bare_os_error() -> None:
+    async with serving(make_suite()) as server:
+        port = int(server.urls[0].split(":")[2].partition("/")[0])
+        with pytest.raises(OSError, match="in use"):
+            await serve(make_suite(), port=port, secret_key=KEY)
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed", "refused"),
+    [
+        ("192.0.2.7", ["192.0.2.7", "192.0.2.7:8000", "127.0.0.1:8000"], ["192.0.2.8"]),
+        ("2001:db8::7", ["[2001:db8::7]:8000", "[2001:DB8:0::7]", "[::1]"], ["[2001:db8::8]"]),
+        ("mcp.example.com", ["mcp.example.com", "MCP.example.com.:80"], ["example.com"]),
+        (EVERY_ADDRESS, ["127.0.0.1", "localhost"], ["0.0.0.0:8000", "192.0.2.7"]),
+        ("::", ["[::1]", "localhost:1"], ["[::]", "192.0.2.7"]),
+        ("fe80::1%eth0", ["localhost"], ["[fe80::1]"]),
+    ],
+)
+async def test_the_bound_host_is_allowed_unless_it_is_a_wildcard(
+    host: str, allowed: list[str], refused: list[str]
+) -> None:
+    app = make_endpoint(make_suite(), host, None, {"secret_key": KEY})
+    for name, status in [*((name, 200) for name in allowed), *((name, 403) for name in refused)]:
+        assert (name, await _ask_under(app, name)) == (name, status)
+
+
+async def _ask_under(app: StreamableHTTP, host: str) -> int:
+    class Renamed(Client):
+        def headers(self, method: str, params: Any) -> list[tuple[bytes, bytes]]:
+            fields = super().headers(method, params)
+            return [(b"host", host.encode()), *(one for one in fields if one[0] != b"host")]
+
+    async with Renamed(app).open("tools/list") as answer:
+        return answer.response.status
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed_hosts", "warned"),
+    [
+        ("127.0.0.1", [], False),
+        ("127.8.8.8", [], False),
+        ("localhost", [], False),
+        ("::1", [], False),
+        (EVERY_ADDRESS, [], True),
+        ("::", [], True),
+        ("192.0.2.7", [], True),
+        ("192.0.2.7", ["mcp.example.com"], False),
+        (EVERY_ADDRESS, ["*"], False),
+    ],
+)
+def test_a_host_others_reach_without_allowed_hosts_is_warned_about(
+    host: str, allowed_hosts: list[str], caplog: pytest.LogCaptureFixture, *, warned: bool
+) -> None:
+    options = {"secret_key": KEY, "allowed_hosts": allowed_hosts}
+    make_endpoint(make_suite(), host, None, options)
+    assert ["allowed_hosts" in record.message for record in caplog.records] == [True] * warned
+
+
+def test_the_options_are_those_of_the_endpoint_and_the_port() -> None:
+    endpoint = set(inspect.signature(StreamableHTTP).parameters) - {"server", "path"}
+    port = {field.name for field in attrs.fields(RunnerConfig)} - {"host", "port", "grace_seconds"}
+    assert set(EndpointOptions.__annotations__) == endpoint
+    assert set(PortOptions.__annotations__) == port
+
+
+@pytest.mark.parametrize(
+    ("server", "options", "error", "names"),
+    [
+        (SUITE, {"colour": "red"}, TypeError, "colour"),
+        (SUITE, {"port": -1}, ValueError, "port"),
+        (SUITE, {"path": "mcp"}, ValueError, "path"),
+        (SUITE, {"allowed_hosts": "one.example"}, TypeError, "allowed_hosts"),
+        (SUITE, {"max_connections": 0}, ValueError, "max_connections"),
+        (Suite, {}, TypeError, "Suite"),
+        (None, {}, TypeError, "None"),
+        (StreamableHTTP(make_suite(), secret_key=KEY), {"path": "/x"}, TypeError, "path"),
+        (
+            StreamableHTTP(make_suite(), secret_key=KEY),
+            {"secret_key": KEY},
+            TypeError,
+            "secret_key",
+        ),
+    ],
+    ids=str,
+)
+async def test_what_makes_no_sense_is_named(
+    server: Any, options: dict[str, Any], error: type[Exception], names: str
+) -> None:
+    if server is SUITE:
+        options = {"secret_key": KEY, **options}
+    with pytest.raises(error, match=names):
+        await serve(server, **options)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
+async def test_a_signal_stops_it_and_the_handlers_are_given_back(number: signal.Signals) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    async with serving(make_suite(), handle_signals=True) as server:
+        signal.raise_signal(number)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL  # a second one ends all
+        await server.ended.wait()
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+async def test_signals_are_left_alone_unless_asked_for() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    async with serving(make_suite()):
+        assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_signals_cannot_be_handled_outside_of_the_main_thread() -> None:
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            trio.run(partial(serve, make_suite(), port=0, handle_signals=True, secret_key=KEY))
+        except RuntimeError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(HANG_GUARD_SECONDS)
+    assert ["main thread" in str(error) for error in raised] == [True]
