@@ -48,6 +48,8 @@ class Caller:
         meta: the request's whole `_meta` in wire form, unknown keys kept
             (`traceparent`, your own keys).
         assigns: what the application attached to the request: user, tenant.
+        principal: who was authenticated, as a steady name, or `None`. What is sealed
+            for one principal is refused from another.
     """
 
     request_id: mcp.RequestId
@@ -58,6 +60,7 @@ class Caller:
     log_level: mcp.LoggingLevel | None = None
     meta: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     assigns: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
+    principal: str | None = None
 
 
 class _CallerFacts:
@@ -104,6 +107,11 @@ class _CallerFacts:
     def assigns(self) -> Mapping[str, Any]:
         """See `Caller.assigns`."""
         return self.caller.assigns
+
+    @property
+    def principal(self) -> str | None:
+        """See `Caller.principal`."""
+        return self.caller.principal
 
 
 class Channel(_CallerFacts, ABC):

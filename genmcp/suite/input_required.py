@@ -4,7 +4,7 @@ Layer: suite. A provider that returns `InputRequired` is asked again later, in
 another request, perhaps in another process. What was asked, what was answered so
 far and what the provider wants to remember travel with the client as
 `requestState`, sealed, and bound to the method, the target and the arguments of
-the call they belong to. The request's id, its `_meta` and the answers are not
+the call they belong to, and to whoever made it. The request's id, its `_meta` and the answers are not
 bound: they differ in the retry.
 
 Answers without a state are taken too, since a client may know beforehand what will
@@ -132,7 +132,7 @@ class Conversation:
     def _bound_to(self) -> bytes:
         # Clients may write the same arguments differently the second time.
         return orjson.dumps(
-            [self.method, self.target, _canonical(self.arguments or {})],
+            [self.method, self.target, _canonical(self.arguments or {}), self.channel.principal],
             option=orjson.OPT_SORT_KEYS,
         )
 

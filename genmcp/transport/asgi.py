@@ -49,6 +49,9 @@ Assigns: TypeAlias = (
 )
 """What the application attaches to each request, or who tells it from the ASGI scope."""
 
+Principal: TypeAlias = Callable[[Scope], str | None | Awaitable[str | None]]
+"""Tells from the ASGI scope who was authenticated, as a steady name, if anybody was."""
+
 KEEPALIVE_SECONDS: Final = 15.0
 BODY_TIMEOUT_SECONDS: Final = 30.0
 
@@ -77,6 +80,9 @@ class StreamableHTTP:
         assigns: what handlers find in `channel.assigns`: a mapping, or a function,
             plain or async, that gets the ASGI scope and returns one. It may raise an
             `McpError` to refuse the request; it runs on the event loop.
+        principal: a function, plain or async, that gets the ASGI scope and returns
+            who was authenticated, for `channel.principal`, or `None`. May refuse as
+            `assigns` may. What is sealed for one principal is refused from another.
         secret_key: one secret, or several for rotation with the newest first; seals
             cursors and request state. The same for all processes that serve the same
             clients. Without it, what this process sealed dies with it.
@@ -105,6 +111,7 @@ class StreamableHTTP:
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
         assigns: Assigns | None = None,
+        principal: Principal | None = None,
         secret_key: str | bytes | Sequence[str | bytes] | None = None,
         keepalive_seconds: float = KEEPALIVE_SECONDS,
         max_body_bytes: int = MAX_BODY_BYTES,
@@ -136,6 +143,7 @@ class StreamableHTTP:
             max_json_depth=max_json_depth,
         )
         self._assigns = assigns
+        self._principal = principal
         self._keepalive_seconds = keepalive_seconds
         self._body_timeout_seconds = body_timeout_seconds
 
@@ -232,9 +240,13 @@ class StreamableHTTP:
     async def _run(self, scope: Scope, exchange: Exchange, received: ReceivedRequest) -> None:
         caller = received.caller
         exchange.reply = Reply(caller.request_id)
-        if self._assigns is not None:
+        if self._assigns is not None or self._principal is not None:
             try:
-                caller = attrs.evolve(caller, assigns=await self._read_assigns(scope))
+                caller = attrs.evolve(
+                    caller,
+                    assigns=await self._read_assigns(scope),
+                    principal=await self._read_principal(scope),
+                )
             except McpError as error:
                 status = find_status(error)
                 await _refuse(
@@ -255,7 +267,7 @@ class StreamableHTTP:
                 await exchange.write(Failed(_shutting_down()))
 
     async def _read_assigns(self, scope: Scope) -> Mapping[str, Any]:
-        assigns: Any = self._assigns
+        assigns: Any = {} if self._assigns is None else self._assigns
         if callable(assigns):
             assigns = assigns(scope)
             if inspect.isawaitable(assigns):
@@ -263,6 +275,16 @@ class StreamableHTTP:
         if not isinstance(assigns, Mapping):
             raise TypeError(f"assigns must give a mapping, got {assigns!r}")
         return cast("Mapping[str, Any]", assigns)
+
+    async def _read_principal(self, scope: Scope) -> str | None:
+        if self._principal is None:
+            return None
+        principal: Any = self._principal(scope)
+        if inspect.isawaitable(principal):
+            principal = await principal
+        if principal is not None and not isinstance(principal, str):
+            raise TypeError(f"principal must give a str or None, got {principal!r}")
+        return principal
 
 
 async def _refuse(exchange: Exchange, refusal: Refusal, *, drain: bool = True) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
     from types import FrameType
 
-    from genmcp.transport.asgi import Assigns
+    from genmcp.transport.asgi import Assigns, Principal
 
 _log: Final = logging.getLogger("genmcp.transport")
 
@@ -39,6 +39,7 @@ class EndpointOptions(TypedDict, total=False):
     allowed_hosts: Iterable[str]
     allowed_origins: Iterable[str]
     assigns: Assigns | None
+    principal: Principal | None
     secret_key: str | bytes | Sequence[str | bytes] | None
     keepalive_seconds: float
     max_body_bytes: int

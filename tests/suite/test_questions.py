@@ -420,6 +420,25 @@ async def test_state_is_honoured_by_another_process_with_the_key() -> None:
         await ask(Delete, anyone(Keyring("z" * 32)), **retry)
 
 
+@pytest.mark.parametrize("other", [None, "eve", ""])
+async def test_state_of_another_user_is_refused(other: str | None) -> None:
+    keyring = Keyring("k" * 32)
+
+    def as_user(principal: str | None) -> FakeChannel:
+        channel = FakeChannel(fake_caller(client_capabilities=ASKS_ANYTHING, principal=principal))
+        channel.keyring = keyring
+        return channel
+
+    asked = await ask(Delete, as_user("ada"))
+    retry: dict[str, Any] = {
+        "request_state": asked.request_state,
+        "input_responses": {"sure": {"action": "decline"}},
+    }
+    with pytest.raises(InvalidParams, match="requestState"):
+        await ask(Delete, as_user(other), **retry)
+    assert (await ask(Delete, as_user("ada"), **retry)).content == [mcp.TextContent(text="kept")]
+
+
 async def test_why_a_state_is_refused_is_in_the_log_only(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -521,6 +521,40 @@ async def test_assigns_that_give_no_mapping_are_a_server_error(
     assert "assigns must give a mapping" in caplog.text
 
 
+async def read_user(scope: Any) -> str:
+    await trio.lowlevel.checkpoint()
+    return str(scope["user"])
+
+
+@pytest.mark.parametrize(
+    "principal", [lambda scope: scope["user"], read_user], ids=["function", "async function"]
+)
+async def test_principal_reaches_the_handler(principal: Any) -> None:
+    async def handle(channel: Channel) -> mcp.Result:
+        return mcp.call_tool_result(text=repr(channel.principal))
+
+    connection = await Connection(call_body(), user="ada").run(
+        make_app(handle, principal=principal)
+    )
+    assert connection.json["result"]["content"][0]["text"] == "'ada'"
+
+
+async def test_principal_may_refuse_the_request() -> None:
+    def principal(_scope: Any) -> str:
+        raise McpError("Who are you?", code=1)
+
+    connection = await Connection(call_body("i")).run(make_app(principal=principal))
+    assert error_of(connection) == (403, 1, "Who are you?")
+
+
+async def test_principal_that_is_no_name_is_a_server_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    connection = await Connection(call_body("i")).run(make_app(principal=lambda _scope: 5))
+    assert error_of(connection) == (500, -32603, "Internal server error")
+    assert "principal must give a str or None" in caplog.text
+
+
 # -- shutting down -----------------------------------------------------------------
 
 
