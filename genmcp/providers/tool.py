@@ -18,6 +18,7 @@ import attrs
 from typing_extensions import TypeVar
 
 from genmcp.channel import BlockingChannel, Channel
+from genmcp.errors import say_whose
 from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, InputRequired, Stream
 from genmcp.providers.tool_keywords import check_keywords, find_arguments_type, own_description
@@ -208,13 +209,11 @@ class Tool(ABC, Generic[A, C]):
 
     # -- what it does ------------------------------------------------------------
 
-    def validate_request(
-        self, request: mcp.CallToolRequest[Any]
-    ) -> mcp.CallToolRequest[A] | Awaitable[mcp.CallToolRequest[A]]:
+    def validate_request(self, request: mcp.CallToolRequest[Any]) -> mcp.CallToolRequest[A]:
         """Check the request and return it, its arguments replaced by typed ones.
 
-        Runs before `call`. Override it to check more, or differently; call
-        `super()` for the generated check. Arguments that fail the generated check
+        Runs before `call`, on the event loop: it must not block. Override it to check
+        more, or differently; call `super()` for the generated check. Arguments that fail the generated check
         are answered as a tool result with `isError`, so that a model can correct
         itself (see `Suite(invalid_arguments=)`).
 
@@ -299,14 +298,14 @@ class Tool(ABC, Generic[A, C]):
         try:
             return ArgumentReader.compile(source, repair=repair)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{cls.__qualname__}: input_schema: {error}") from error
+            raise say_whose(f"{cls.__qualname__}: input_schema", error) from error
 
     @classmethod
     def _compile_checker(cls, source: type[Any] | Mapping[str, Any]) -> OutputChecker:
         try:
             checker = OutputChecker.compile(source)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{cls.__qualname__}: output_schema: {error}") from error
+            raise say_whose(f"{cls.__qualname__}: output_schema", error) from error
         if isinstance(checker.schema, bool):
             # JSON Schema has true and false; the wire wants an object here.
             raise TypeError(f"{cls.__qualname__}: output_schema must be an object or a class")

@@ -248,12 +248,12 @@ class UriTemplate:
 
 
 def _take_items(variable: Variable, value: object) -> list[str]:
-    items = [value]
+    needed, items = "str", [value]
     if variable.exploded:
-        if not isinstance(value, list | tuple):
-            raise TypeError(f"{variable.name} must be a list of str, got {value!r}")
-        items = list(cast("Sequence[object]", value))
+        needed, items = "a list of str", [None]
+        if isinstance(value, list | tuple):
+            items = list(cast("Sequence[object]", value))
     texts = [item for item in items if isinstance(item, str)]
     if len(texts) < len(items):
-        raise TypeError(f"{variable.name} must be str, got {value!r}")
+        raise TypeError(f"{variable.name} must be {needed}, got {value!r}")
     return texts

@@ -8,8 +8,8 @@ values back undecoded.
 No regular expression and no backtracking. Slots and literals alternate. Those before
 the greedy slot are looked for from the left, each literal where it first occurs; those
 behind it from the right, each where it last occurs; what remains is the greedy one's.
-Every search begins where the one before it ended, so that each character is looked at
-a fixed number of times, whatever the URI.
+Every search begins where the one before it ended, so that how often a character is
+looked at depends on the template, never on the URI.
 """
 
 from __future__ import annotations

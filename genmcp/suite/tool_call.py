@@ -71,7 +71,7 @@ class ToolCall:
             return unanswered
         check_capabilities(self.served.requires, self.channel.client_capabilities)
         try:
-            request = await self._validate(self._with_answers(request))
+            request = self._validate(self._with_answers(request))
         except ArgumentsError as error:
             _log.warning(
                 "tools/call %r: invalid arguments: %s", self.served.name, "; ".join(error.reasons)
@@ -100,12 +100,10 @@ class ToolCall:
         )
         return attrs.evolve(request, params=params)
 
-    async def _validate(self, request: mcp.CallToolRequest[Any]) -> mcp.CallToolRequest[Any]:
+    def _validate(self, request: mcp.CallToolRequest[Any]) -> mcp.CallToolRequest[Any]:
         tool = self.served.tool
         try:
             checked = tool.validate_request(request)
-            if isinstance(checked, Awaitable):
-                checked = await checked
         except ArgumentsError:
             raise
         except ValueError as error:

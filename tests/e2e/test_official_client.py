@@ -178,15 +178,15 @@ async def test_discovers_lists_and_calls(served: Served, mode: str) -> None:
 
 async def test_progress_and_logs_arrive(served: Served) -> None:
     heard: list[Any] = []
-    progress: list[tuple[float, float | None, str | None]] = []
+    steps: list[tuple[float, float | None, str | None]] = []
 
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
-        progress.append((done, total, message))
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        steps.append((progress, total, message))
 
     async with connected(served.url, log_level="info", heard=heard) as client:
         result = await client.call_tool("talk", {}, progress_callback=on_progress)
         assert result.content[0].text == "talked"
-    assert progress == [(1, 3, "step 0"), (2, 3, "step 1"), (3, 3, "step 2")]
+    assert steps == [(1, 3, "step 0"), (2, 3, "step 1"), (3, 3, "step 2")]
     assert [(log.level, log.data, log.logger) for log in heard] == [
         ("info", {"step": step}, "talk") for step in range(3)
     ]
@@ -206,21 +206,21 @@ async def test_non_ascii_name_can_be_called(served: Served) -> None:
 
 
 async def test_plain_def_tool_works(served: Served) -> None:
-    progress: list[float] = []
+    steps: list[float] = []
 
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
-        progress.append(done)
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        steps.append(progress)
 
     async with connected(served.url) as client:
         result = await client.call_tool("slow", {}, progress_callback=on_progress)
         assert result.content[0].text == "done in a thread"
-    assert progress == [1]
+    assert steps == [1]
 
 
 async def test_streaming_tool_works(served: Served) -> None:
     words: list[str | None] = []
 
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         words.append(message)
 
     async with connected(served.url) as client:

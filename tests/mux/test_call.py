@@ -146,7 +146,7 @@ async def test_progress_that_does_not_increase_is_dropped() -> None:
     call, sink, _ = open_call(HandlerServer(handle))
     await call.run()
     assert sink.endings == [Answered(DONE)]
-    assert [n.params.progress for n in sink.notifications] == [0, 2, 2.5]  # type: ignore[union-attr]
+    assert [n.params.progress for n in sink.notifications] == [0, 2, 2.5]
 
 
 @pytest.mark.parametrize("token", [0, "", 7, "x"])
@@ -195,7 +195,7 @@ async def test_logs_go_out_from_the_level_asked_for(
     call, sink, _ = open_call(HandlerServer(handle), log_level=wanted)
     await call.run()
     assert sink.endings == [Answered(DONE)]
-    assert [n.params.level for n in sink.notifications] == sent  # type: ignore[union-attr]
+    assert [n.params.level for n in sink.notifications] == sent
 
 
 async def test_raw_notifications_obey_the_same_rules() -> None:

@@ -244,7 +244,7 @@ async def test_endpoint_is_found_wherever_it_is_mounted(
     setting: str,
     path: str,
     root_path: str,
-    served: bool,  # noqa: FBT001
+    served: bool,
 ) -> None:
     connection = await Connection(call_body(), path=path, root_path=root_path).run(
         make_app(path=setting)
@@ -325,7 +325,7 @@ async def test_client_that_leaves_before_its_body_is_complete_gets_nothing() -> 
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["plain", "stream"])
-async def test_client_that_leaves_cancels_its_call(streaming: bool) -> None:  # noqa: FBT001
+async def test_client_that_leaves_cancels_its_call(streaming: bool) -> None:
     ended: list[str] = []
 
     async def handle(channel: Channel) -> mcp.Result:

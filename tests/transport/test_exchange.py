@@ -97,7 +97,7 @@ async def test_write_waits_for_the_client() -> None:
 )
 async def test_send_that_fails_means_that_the_client_is_gone(
     failure: Exception,
-    logged: bool,  # noqa: FBT001
+    logged: bool,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     pipe = Pipe()

@@ -47,6 +47,10 @@ class Mixed(Tool[Args], name="mixed", description="Ends in one of six ways."):
         return "after a message"
 
 
+def ignore(progress: mcp.ProgressNotificationParams) -> None:
+    """Hear progress, so that it is sent."""
+
+
 def count_objects() -> Counter[str]:
     """Living objects by type, of everything the garbage collector tracks."""
     gc.collect()
@@ -72,14 +76,11 @@ async def test_ten_thousand_calls_leave_no_task_no_channel_and_no_growth(no_log:
                 before = count_objects()
                 tasks = trio.lowlevel.current_statistics().tasks_living
             how = number % 7
-            try:
-                await client.call_tool(
-                    "mixed", {"how": how}, on_progress=lambda _: None if how == 1 else None
-                )
-            except ServerError as error:
-                assert how == 3, error
+            if how == 3:
+                with pytest.raises(ServerError):
+                    await client.call_tool("mixed", {"how": how})
             else:
-                assert how != 3
+                await client.call_tool("mixed", {"how": how}, on_progress=ignore)
     after = count_objects()
     assert app.mux.open_calls == 0
     assert trio.lowlevel.current_statistics().tasks_living == tasks

@@ -99,7 +99,7 @@ def test_foreign_host_is_not(host: bytes) -> None:
         ("*", b"", True),
     ],
 )
-def test_configured_host(entry: str, host: bytes, allowed: bool) -> None:  # noqa: FBT001
+def test_configured_host(entry: str, host: bytes, allowed: bool) -> None:
     rules = HostRules([entry])
     assert rules.allows(host) is allowed
     assert rules.allows(b"localhost:1")
@@ -184,7 +184,7 @@ def test_foreign_origin_is_not(origin: bytes) -> None:
         ("*", b"null", True),
     ],
 )
-def test_configured_origin(entry: str, origin: bytes, allowed: bool) -> None:  # noqa: FBT001
+def test_configured_origin(entry: str, origin: bytes, allowed: bool) -> None:
     rules = OriginRules([entry])
     assert rules.allows(origin) is allowed
     assert rules.allows(b"http://localhost:5173")

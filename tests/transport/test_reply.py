@@ -213,7 +213,7 @@ def unwritable_result() -> Answered:
     ],
     ids=["answered", "failed", "notified"],
 )
-def test_what_is_not_json_changes_nothing(event: Event, opened: bool) -> None:  # noqa: FBT001
+def test_what_is_not_json_changes_nothing(event: Event, opened: bool) -> None:
     reply = Reply(1)
     if opened:
         reply.render(Opened())
