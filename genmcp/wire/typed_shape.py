@@ -1,0 +1,185 @@
+"""What a type annotation means as JSON.
+
+Layer: wire, between `genmcp.wire.typed_annotations` (which reads annotations into
+shapes) and `typed_schema` and `typed_cast` (which write schemas and readers of
+them). A shape is an annotation understood, once, so that schema and reader cannot
+disagree.
+
+| annotation | JSON, and what it is read as |
+|---|---|
+| `str`, `bool`, `int`, `float`, `None` | string, boolean, integer, number, null |
+| `Any`, `object` | anything, as it is |
+| `Literal[...]`, `Enum` classes | one of these values; an enum's member by its value |
+| `list`, `Sequence`, `Collection`, `Iterable` | array, a `list` |
+| `tuple[X, ...]`, `set`, `frozenset`, `Set` | array, of that class; no item twice in a set |
+| `tuple[A, B]` | array of exactly that form |
+| `dict[str, X]`, `Mapping[str, X]` | object, a `dict` |
+| attrs classes, dataclasses, TypedDicts | object with exactly these members |
+| `datetime` | string: RFC 3339 with its offset, `2026-07-28T09:30:00Z` |
+| `date`, `time` | string: `2026-07-28`, `09:30:00` with or without an offset |
+| `timedelta` | string: ISO 8601 in weeks, or days to seconds, `PT1H30M` |
+| `UUID`, `Decimal` | string: `123e4567-e89b-12d3-a456-426614174000`, `12.50` |
+| `NewType`, aliases, `Annotated` | what they stand for |
+| `X or None` | X; null, and absence, is None |
+| other unions | one of them, where JSON can tell them apart |
+
+Anything else is refused when the class is declared.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import uuid
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from genmcp.wire.typed_fields import Field
+
+Kind = Literal["null", "boolean", "integer", "number", "string", "array", "object"]
+
+
+@attrs.frozen
+class Anything:
+    """Any JSON value."""
+
+
+@attrs.frozen
+class Scalar:
+    """Any value of one of the simple types.
+
+    `keeps_int` is `int | float`: a number that stays the int it is written as.
+    """
+
+    kind: Literal["null", "boolean", "integer", "number", "string"]
+    keeps_int: bool = False
+
+
+@attrs.frozen
+class Text:
+    """A string that stands for something else, such as a point in time."""
+
+    cls: type
+
+
+@attrs.frozen
+class Choice:
+    """One of some values: the JSON value and the Python value of each."""
+
+    options: tuple[tuple[Any, Any], ...]
+
+
+@attrs.frozen
+class Array:
+    """An array of like items, and what it becomes."""
+
+    item: Shape
+    build: type
+
+
+@attrs.frozen
+class Row:
+    """An array of a fixed form."""
+
+    items: tuple[Shape, ...]
+
+
+@attrs.frozen
+class Map:
+    """An object with any member names and like values."""
+
+    value: Shape
+
+
+@attrs.frozen
+class Record:
+    """An object that becomes an instance of a class (a dict, for a TypedDict).
+
+    The members are looked up in `genmcp.wire.typed_classes`, by `key`, because a
+    class may hold itself.
+    """
+
+    cls: Any = attrs.field(eq=False)
+    key: Hashable
+
+
+@attrs.frozen
+class Choices:
+    """A value of one of several shapes that JSON tells apart."""
+
+    shapes: tuple[Shape, ...]
+
+
+@attrs.frozen
+class Nullable:
+    """A shape, or null."""
+
+    shape: Shape
+
+
+@attrs.frozen
+class Noted:
+    """A shape with what the author adds: a description, schema keywords."""
+
+    shape: Shape
+    description: str | None
+    keywords: Mapping[str, Any]
+
+
+Shape = Anything | Scalar | Text | Choice | Array | Row | Map | Record | Choices | Nullable | Noted
+
+TEXT_CLASSES: Final = (
+    datetime.datetime,
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+    uuid.UUID,
+    decimal.Decimal,
+)
+"""The classes that `Text` stands for; `genmcp.wire.typed_text` reads them."""
+
+
+@attrs.frozen
+class Member:
+    """One member of a record."""
+
+    field: Field
+    shape: Shape
+
+    @property
+    def name(self) -> str:
+        """The name in JSON."""
+        return self.field.name
+
+    @property
+    def required(self) -> bool:
+        """Whether JSON must have it. What may be None need not be there."""
+        return not self.field.optional and not isinstance(strip_notes(self.shape), Nullable)
+
+    @property
+    def skips_null(self) -> bool:
+        """Whether null says that it is not there, so that the default counts."""
+        takes_null = isinstance(self.shape, Anything) and not self.field.keywords
+        return self.field.optional and not takes_null
+
+
+def strip_notes(shape: Shape) -> Shape:
+    """Return the shape inside an author's notes."""
+    while isinstance(shape, Noted):
+        shape = shape.shape
+    return shape
+
+
+def find_inner(shape: Shape) -> tuple[Shape, ...]:
+    """Return the shapes directly inside `shape`; those of a record are not looked up."""
+    match shape:
+        case Array(item=inner) | Map(value=inner) | Nullable(shape=inner) | Noted(shape=inner):
+            return (inner,)
+        case Row(items=several) | Choices(shapes=several):
+            return several
+        case _:
+            return ()
