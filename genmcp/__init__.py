@@ -13,10 +13,11 @@
 THE MAP. Folders are layers; each imports only what stands above it here:
 
     mcp/v2607/    what is said: the protocol's messages as attrs classes, builders
-    errors outcome events tokens channel server
+    errors outcome events event_bus tokens answers questions channel server
                   what both sides agree on: the contracts
     wire/         JSON to objects and back, JSON Schema, a tool's arguments
-    providers/    what you write: Tool, Extension
+    providers/    what you write: Tool, PromptRepo, ResourceRepo, Extension,
+                  SubscriptionHandler
     suite/        who answers: the ready-made Server, one module per spec page
     mux/          how it runs: one call, one scope, exactly one ending
     transport/    how it travels: pure HTTP logic, and the shells that do the I/O
@@ -55,11 +56,29 @@ from genmcp.errors import (
     ToolError,
     UnsupportedProtocolVersion,
 )
+from genmcp.event_bus import Change, EventBus
 from genmcp.events import EncodeError
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET, Unset
 from genmcp.outcome import Error, InputRequired, Stream
-from genmcp.providers import CacheControl, Extension, Reply, Tool, ToolSource
+from genmcp.providers import (
+    CacheControl,
+    EventSubscriptions,
+    Extension,
+    Listening,
+    PromptReply,
+    PromptRepo,
+    PromptRepoSource,
+    ReadReply,
+    Reply,
+    ResourceRepo,
+    ResourceRepoSource,
+    SubscriptionCapabilities,
+    SubscriptionHandler,
+    Tool,
+    ToolSource,
+    UriTemplate,
+)
 from genmcp.questions import elicit_form, elicit_url, list_roots, sample
 from genmcp.server import Server
 from genmcp.suite import Suite
@@ -80,10 +99,13 @@ __all__ = [
     "CallbackReturnError",
     "Caller",
     "Cancelled",
+    "Change",
     "Channel",
     "Declined",
     "EncodeError",
     "Error",
+    "EventBus",
+    "EventSubscriptions",
     "Extension",
     "FormAnswer",
     "HeaderMismatch",
@@ -92,6 +114,7 @@ __all__ = [
     "InvalidParams",
     "InvalidRequest",
     "Keyring",
+    "Listening",
     "MailboxFull",
     "McpError",
     "MethodNotFound",
@@ -99,11 +122,19 @@ __all__ = [
     "NotFound",
     "OutputMismatch",
     "ParseError",
+    "PromptReply",
+    "PromptRepo",
+    "PromptRepoSource",
+    "ReadReply",
     "Reply",
+    "ResourceRepo",
+    "ResourceRepoSource",
     "SchemaError",
     "Server",
     "Stream",
     "StreamableHTTP",
+    "SubscriptionCapabilities",
+    "SubscriptionHandler",
     "Suite",
     "TokenError",
     "Tool",
@@ -111,6 +142,7 @@ __all__ = [
     "ToolSource",
     "Unset",
     "UnsupportedProtocolVersion",
+    "UriTemplate",
     "elicit_form",
     "elicit_url",
     "list_roots",

@@ -266,6 +266,10 @@ class Channel(_CallerFacts, ABC):
         """
 
     @abstractmethod
+    def close_after(self, seconds: float) -> None:
+        """`close` the call if it is still open `seconds` from now. Returns at once."""
+
+    @abstractmethod
     def post(self, message: object) -> bool:
         """Hand `message` to this call's `handle_message`, in order.
 
@@ -367,6 +371,10 @@ class BlockingChannel(_CallerFacts):
     def close(self) -> None:
         """See `Channel.close`."""
         self._run_sync(self._channel.close)
+
+    def close_after(self, seconds: float) -> None:
+        """See `Channel.close_after`."""
+        self._run_sync(self._channel.close_after, seconds)
 
     def post(self, message: object) -> bool:
         """See `Channel.post`."""

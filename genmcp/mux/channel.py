@@ -54,6 +54,15 @@ class CallChannel(Channel):
         """See `Channel.close`."""
         self._call.close()
 
+    def close_after(self, seconds: float) -> None:
+        """See `Channel.close_after`."""
+        if not self.closed:
+            self._call.start_soon(self._close_later, seconds)
+
+    async def _close_later(self, seconds: float) -> None:
+        await trio.sleep(seconds)
+        self.close()
+
     def post(self, message: object) -> bool:
         """See `Channel.post`."""
         if self._call.over:

@@ -51,13 +51,13 @@ def read_cache_control(value: Any) -> CacheHints:
             pass
         case _:
             raise TypeError(
-                'cache_control must be a pair such as ("private", 0): a scope, and '
-                f"milliseconds or a timedelta; got {value!r}"
+                'must be a pair such as ("private", 0): a scope, and milliseconds '
+                f"or a timedelta; got {value!r}"
             )
     if scope not in ("public", "private"):
-        raise ValueError(f'cache_control scope must be "public" or "private", got {scope!r}')
+        raise ValueError(f'scope must be "public" or "private", got {scope!r}')
     if ttl_ms < 0:
-        raise ValueError(f"cache_control time must not be negative, got {value!r}")
+        raise ValueError(f"time must not be negative, got {value!r}")
     return CacheHints("public" if scope == "public" else "private", ttl_ms)
 
 

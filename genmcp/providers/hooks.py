@@ -6,10 +6,11 @@ Layer: providers. `genmcp.suite` calls every hook that gets a channel through he
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from genmcp.channel import Channel
 
 
@@ -27,9 +28,7 @@ async def run_hook(channel: Channel, hook: Callable[..., Any], *args: Any) -> An
     given = [blocking if arg is channel else arg for arg in args]
     [answer] = await channel.run_in_thread(_box, hook, *given)
     # A plain def may hand back what an async one would, through a decorator.
-    if isinstance(answer, Awaitable):
-        return await cast("Awaitable[Any]", answer)
-    return answer
+    return await answer if inspect.isawaitable(answer) else answer
 
 
 def _box(hook: Callable[..., Any], *args: Any) -> tuple[Any]:

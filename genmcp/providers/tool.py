@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Never
 
 import attrs
 from typing_extensions import TypeVar
@@ -99,7 +99,7 @@ class Tool(ABC, Generic[A, C]):
         requires: mcp.ClientCapabilities | Mapping[str, Any] | None = None,
         repair_arguments: bool | None = None,
         any_name: bool | None = None,
-        **kwargs: Any,
+        **kwargs: Never,
     ) -> None:
         try:
             super().__init_subclass__(**kwargs)
@@ -213,9 +213,9 @@ class Tool(ABC, Generic[A, C]):
         """Check the request and return it, its arguments replaced by typed ones.
 
         Runs before `call`, on the event loop: it must not block. Override it to check
-        more, or differently; call `super()` for the generated check. Arguments that fail the generated check
-        are answered as a tool result with `isError`, so that a model can correct
-        itself (see `Suite(invalid_arguments=)`).
+        more, or differently; call `super()` for the generated check. Arguments that
+        fail that one are answered as a tool result with `isError`, so that a model
+        can correct itself (see `Suite(invalid_arguments=)`).
 
         Raises:
             InvalidParams, ValueError: the call is rejected with -32602 and the

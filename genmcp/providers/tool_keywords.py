@@ -13,8 +13,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar, cast, get_args, get_origin
 
+import attrs
 import typing_extensions
 
+from genmcp.errors import say_whose
 from genmcp.mcp import v2607 as mcp
 from genmcp.providers.cache_control import CacheHints, read_cache_control
 from genmcp.wire.codec import DecodeError, decode
@@ -44,7 +46,7 @@ def check_keywords(cls: type, declared: Mapping[str, Any]) -> dict[str, Any]:
         try:
             checked[key] = read(checked[key])
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{cls.__qualname__}: {key.strip('_')}: {error}") from error
+            raise say_whose(f"{cls.__qualname__}: {key.strip('_')}", error) from error
     return checked
 
 
@@ -103,7 +105,12 @@ def _read_annotations(value: Any) -> mcp.ToolAnnotations:
         case mcp.ToolAnnotations():
             return value
         case Mapping():
-            return mcp.ToolAnnotations(**cast("Mapping[str, Any]", value))
+            given = cast("Mapping[str, Any]", value)
+            names = [field.name for field in attrs.fields(mcp.ToolAnnotations)]
+            unknown = sorted(set(given) - set(names))
+            if unknown:
+                raise TypeError(f"no such hint: {', '.join(unknown)}; there are {', '.join(names)}")
+            return mcp.ToolAnnotations(**given)
         case _:
             raise TypeError(f"must be a ToolAnnotations or a mapping, got {value!r}")
 

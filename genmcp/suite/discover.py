@@ -1,6 +1,7 @@
 """The discovery page: what the server is, speaks and offers.
 
-Layer: suite. Capabilities are derived from the other pages, never declared.
+Layer: suite. Capabilities are derived from the other pages, never declared; which
+changes can be listened for is asked of the subscription handler for each caller.
 
 Spec: server/discover
 """
@@ -16,6 +17,8 @@ from genmcp.suite.page import Answer, Page
 
 if TYPE_CHECKING:
     from genmcp.channel import Channel
+    from genmcp.providers.subscription_handler import SubscriptionCapabilities
+    from genmcp.suite.subscriptions import SubscriptionsPage
 
 
 class DiscoverPage(Page):
@@ -28,12 +31,14 @@ class DiscoverPage(Page):
         identity: mcp.Implementation,
         capabilities: mcp.ServerCapabilities,
         instructions: str | None,
+        subscriptions: SubscriptionsPage,
     ) -> None:
         built = mcp.discover_result(
             name=identity.name, version=identity.version, capabilities=capabilities
         )
         # The Suite puts the identity on every result, or on none.
         self._result = attrs.evolve(built, instructions=instructions, meta=None)
+        self._subscriptions = subscriptions
 
     def offered(self) -> bool:
         """See `Page.offered`. Discovery is mandatory."""
@@ -41,4 +46,25 @@ class DiscoverPage(Page):
 
     async def answer(self, request: mcp.Request, channel: Channel) -> Answer:
         """See `Page.answer`."""
-        return self._result
+        flags = await self._subscriptions.find_capabilities(channel)
+        if not flags:
+            return self._result
+        return attrs.evolve(self._result, capabilities=_add_flags(self._result.capabilities, flags))
+
+
+def _add_flags(
+    capabilities: mcp.ServerCapabilities, flags: SubscriptionCapabilities
+) -> mcp.ServerCapabilities:
+    """Return `capabilities` with what can be listened for in the families it has."""
+    tools, prompts, resources = capabilities.tools, capabilities.prompts, capabilities.resources
+    return attrs.evolve(
+        capabilities,
+        tools=tools and attrs.evolve(tools, list_changed=flags.tools_list_changed or None),
+        prompts=prompts and attrs.evolve(prompts, list_changed=flags.prompts_list_changed or None),
+        resources=resources
+        and attrs.evolve(
+            resources,
+            list_changed=flags.resources_list_changed or None,
+            subscribe=flags.resource_updated or None,
+        ),
+    )

@@ -4,8 +4,8 @@ Layer: suite. A provider that returns `InputRequired` is asked again later, in
 another request, perhaps in another process. What was asked, what was answered so
 far and what the provider wants to remember travel with the client as
 `requestState`, sealed, and bound to the method, the target and the arguments of
-the call they belong to, and to whoever made it. The request's id, its `_meta` and the answers are not
-bound: they differ in the retry.
+the call they belong to, and to whoever made it. The request's id, its `_meta` and
+the answers are not bound: they differ in the retry.
 
 Answers without a state are taken too, since a client may know beforehand what will
 be asked; the provider reads them by the kind it would have asked for.

@@ -2,7 +2,8 @@
 
 Layer: suite. A cursor is a sealed token that holds the name of the last item
 served, so it works on every process that has the key and survives changes of the
-list; it is bound to the method, so that a cursor of one list opens no other.
+list; it is bound to the method, so that a cursor of one list opens no other. Lists
+that come from several repositories are cut in `genmcp.suite.repo_listing`.
 
 Spec: server/utilities/pagination
 """
@@ -10,7 +11,7 @@ Spec: server/utilities/pagination
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 
@@ -53,32 +54,41 @@ def cut_page(
     Raises:
         InvalidParams: the cursor was not given by this server for this list.
     """
-    start = 0 if cursor is None else _find_start(method, items, key, cursor, keyring)
+    start = 0
+    if cursor is not None:
+        end, last = open_place(method, cursor, keyring)
+        start = find_start(items, key, end, last)
     page = list(items[start : start + page_size])
     end = start + len(page)
     if end >= len(items):
         return page, None
-    place = orjson.dumps([end, key(page[-1])])
-    return page, keyring.seal(
-        _PURPOSE, place, ttl_seconds=TTL_SECONDS, bound_to=method.encode("utf-8")
+    return page, seal_place(method, [end, key(page[-1])], keyring)
+
+
+def seal_place(method: str, place: list[Any], keyring: Keyring) -> str:
+    """Return the cursor that brings a client of `method` back to `place`, plain JSON."""
+    return keyring.seal(
+        _PURPOSE, orjson.dumps(place), ttl_seconds=TTL_SECONDS, bound_to=method.encode("utf-8")
     )
 
 
-def _find_start(
-    method: str,
-    items: Sequence[Item],
-    key: Callable[[Item], str],
-    cursor: str,
-    keyring: Keyring,
-) -> int:
+def open_place(method: str, cursor: str, keyring: Keyring) -> list[Any]:
+    """Return the place that a client's cursor stands for.
+
+    Raises:
+        InvalidParams: the cursor was not given by this server for this list.
+    """
     try:
-        place = keyring.unseal(_PURPOSE, cursor, bound_to=method.encode("utf-8"))
+        opened = keyring.unseal(_PURPOSE, cursor, bound_to=method.encode("utf-8"))
     except TokenError as error:
         _log.warning("%s: cursor refused: %s", method, error.cause)
         raise InvalidParams("cursor is not valid for this list") from None
-    end: int
-    last: str
-    end, last = orjson.loads(place)
+    place: list[Any] = orjson.loads(opened)
+    return place
+
+
+def find_start(items: Sequence[Item], key: Callable[[Item], str], end: int, last: str) -> int:
+    """Return where a list goes on whose item `last` was served at index `end - 1`."""
     if 0 < end <= len(items) and key(items[end - 1]) == last:
         return end
     for index, item in enumerate(items):

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
+from genmcp.errors import say_whose
 from genmcp.providers.cache_control import CacheHints, read_cache_control
 from genmcp.providers.tool import Tool
+from genmcp.suite.provider_source import make_provider
 from genmcp.wire.codec import encode
 
 if TYPE_CHECKING:
@@ -59,30 +61,16 @@ def serve_tool(source: ToolSource) -> ServedTool:
         TypeError: not a tool, or a class that cannot be made without arguments.
         ValueError: a hook gives what the protocol does not take.
     """
-    tool = _make_tool(source)
+    # mypy takes no abstract class for a type[P].
+    tool = make_provider(source, cast("type[Tool[Any, Any]]", Tool))
     owner = type(tool).__qualname__
     described = tool.describe()
     try:
         hints = read_cache_control(tool.cache_control())
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{owner}: {error}") from error
+        raise say_whose(f"{owner}: cache_control", error) from error
     requires: Mapping[str, Any] = encode(tool.requires())
     return ServedTool(tool, described, hints, tool.output_checker(), requires)
-
-
-def _make_tool(source: object) -> Tool[Any, Any]:
-    if isinstance(source, Tool):
-        return cast("Tool[Any, Any]", source)
-    if not (isinstance(source, type) and issubclass(source, Tool)):
-        raise TypeError(f"expected a Tool or a subclass of Tool, got {source!r}")
-    cls = cast("type[Tool[Any, Any]]", source)
-    try:
-        return cls()
-    except TypeError as error:
-        raise TypeError(
-            f"{cls.__qualname__} cannot be made without arguments; "
-            f"give an instance instead of the class ({error})"
-        ) from error
 
 
 def index_tools(tools: Iterable[ServedTool]) -> dict[str, ServedTool]:

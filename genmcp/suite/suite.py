@@ -19,15 +19,22 @@ from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, Stream
 from genmcp.providers.extension import Extension, ToolSource
 from genmcp.server import Server
+from genmcp.suite.completion import CompletionPage
 from genmcp.suite.discover import DiscoverPage
 from genmcp.suite.page import Answer, Page, PageStream
-from genmcp.suite.tool_call import InvalidArguments
+from genmcp.suite.prompts import PromptsPage
+from genmcp.suite.resources import ResourcesPage
+from genmcp.suite.subscriptions import SubscriptionsPage, make_listen_result
 from genmcp.suite.tools import ToolsPage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from genmcp.channel import Channel
+    from genmcp.providers.prompt_repo import PromptRepoSource
+    from genmcp.providers.resource_repo import ResourceRepoSource
+    from genmcp.providers.subscription_handler import SubscriptionHandler
+    from genmcp.suite.tool_call import InvalidArguments
 
 PAGE_SIZE = 250
 """How many items one page of a list holds, unless the Suite says otherwise."""
@@ -44,6 +51,14 @@ def _read_tools(given: Iterable[ToolSource]) -> tuple[ToolSource, ...]:
     return tuple(given)
 
 
+def _read_prompts(given: Iterable[PromptRepoSource]) -> tuple[PromptRepoSource, ...]:
+    return tuple(given)
+
+
+def _read_resources(given: Iterable[ResourceRepoSource]) -> tuple[ResourceRepoSource, ...]:
+    return tuple(given)
+
+
 def _read_extensions(given: Iterable[Extension]) -> tuple[Extension, ...]:
     for extension in given:
         # The type says so, but a class where an instance belongs is an easy slip.
@@ -54,7 +69,7 @@ def _read_extensions(given: Iterable[Extension]) -> tuple[Extension, ...]:
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
 class Suite(Server):
-    """Serves tools, and whatever extensions add to them for each request.
+    """Serves tools, prompts and resources, and what extensions add for each request.
 
     Args:
         server_name: the server's name, for programs.
@@ -62,7 +77,11 @@ class Suite(Server):
         server_title: its name for people.
         instructions: how a model should use the server as a whole.
         tools: the tools, as classes or instances, in the order they are listed.
+        prompts: the repositories of prompts, likewise.
+        resources: the repositories of resources, likewise.
         extensions: asked after the Suite's own providers, in order.
+        subscription_handler: tells clients that listen of changes; its class, or an
+            instance, such as `EventSubscriptions(bus)`.
         send_server_info: whether every result carries the server's identity.
         invalid_arguments: how arguments that fail a tool's generated check are
             answered: `"tool_error"`, a result with `isError` that a model can
@@ -70,8 +89,9 @@ class Suite(Server):
         page_size: how many items one page of a list holds.
 
     Raises:
-        TypeError: a value of the wrong type, or something that is not a tool.
-        ValueError: two tools of one name, naming both classes.
+        TypeError: a value of the wrong type, or something that is no such provider.
+        ValueError: two tools of one name, or two repositories that serve the same
+            names, naming both classes; a template outside its repository's prefix.
     """
 
     server_name: str = attrs.field(validator=_text)
@@ -79,7 +99,10 @@ class Suite(Server):
     server_title: str | None = attrs.field(default=None, validator=_text)
     instructions: str | None = attrs.field(default=None, validator=_text)
     tools: Sequence[ToolSource] = attrs.field(default=(), converter=_read_tools)
+    prompts: Sequence[PromptRepoSource] = attrs.field(default=(), converter=_read_prompts)
+    resources: Sequence[ResourceRepoSource] = attrs.field(default=(), converter=_read_resources)
     extensions: Sequence[Extension] = attrs.field(default=(), converter=_read_extensions)
+    subscription_handler: SubscriptionHandler[Any] | type[SubscriptionHandler[Any]] | None = None
     send_server_info: bool = attrs.field(default=True, validator=attrs.validators.instance_of(bool))
     invalid_arguments: InvalidArguments = attrs.field(
         default="tool_error", validator=attrs.validators.in_(("tool_error", "protocol_error"))
@@ -103,9 +126,22 @@ class Suite(Server):
             invalid_arguments=self.invalid_arguments,
             page_size=self.page_size,
         )
-        # Any provider may log at any time, and the capability is due when one does.
-        capabilities = mcp.capabilities(tools=tools.offered(), logging=True)
-        pages = [DiscoverPage(identity, capabilities, self.instructions), tools]
+        prompts = PromptsPage(self.prompts, self.extensions, page_size=self.page_size)
+        resources = ResourcesPage(self.resources, self.extensions, page_size=self.page_size)
+        completion = CompletionPage(prompts, resources)
+        capabilities = mcp.capabilities(
+            tools=tools.offered(),
+            prompts=prompts.offered(),
+            resources=resources.offered(),
+            completions=completion.offered(),
+            # Any provider may log at any time, and the capability is due when one does.
+            logging=True,
+        )
+        subscriptions = SubscriptionsPage(
+            self.subscription_handler, capabilities, resources.find_visible
+        )
+        discovery = DiscoverPage(identity, capabilities, self.instructions, subscriptions)
+        pages = [discovery, tools, prompts, resources, completion, subscriptions]
         by_method = {method: page for page in pages if page.offered() for method in page.methods}
         # The way attrs has for what a frozen class derives from its arguments.
         object.__setattr__(self, "_identity", identity)
@@ -141,15 +177,24 @@ class Suite(Server):
         stream: PageStream = state
         await stream.page.handle_close(channel, stream.state)
 
+    def closing_result(self, request: mcp.Request, channel: Channel) -> mcp.Result | None:
+        """Return the end of a listen stream. Other calls have no result to give early."""
+        if isinstance(request, mcp.SubscriptionsListenRequest):
+            return self._sign(make_listen_result(channel))
+        return None
+
     def _finish(self, page: Page, answer: Answer) -> Answer:
         """Remember whose a stream is; put the server's identity into a result."""
         if isinstance(answer, Stream):
             return Stream(PageStream(page, answer.state))
-        if not self.send_server_info or isinstance(answer, Error):
-            return answer
-        meta = answer.meta
+        return answer if isinstance(answer, Error) else self._sign(answer)
+
+    def _sign(self, result: mcp.Result) -> mcp.Result:
+        if not self.send_server_info:
+            return result
+        meta = result.meta
         if meta is None:
-            return attrs.evolve(answer, meta=mcp.ResultMetaObject(server_info=self._identity))
+            return attrs.evolve(result, meta=mcp.ResultMetaObject(server_info=self._identity))
         if meta.server_info is None:
-            return attrs.evolve(answer, meta=attrs.evolve(meta, server_info=self._identity))
-        return answer
+            return attrs.evolve(result, meta=attrs.evolve(meta, server_info=self._identity))
+        return result

@@ -9,7 +9,6 @@ Spec: server/tools#calling-tools
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import attrs
@@ -25,7 +24,7 @@ from genmcp.suite.input_required import Conversation
 from genmcp.wire.arguments import ArgumentsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from genmcp.channel import Channel
     from genmcp.suite.page import Answer

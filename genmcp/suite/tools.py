@@ -7,14 +7,14 @@ Spec: server/tools
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from genmcp.errors import CallbackReturnError, InvalidParams
+from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
 from genmcp.providers.cache_control import combine_hints
 from genmcp.suite.listing import cut_page
 from genmcp.suite.page import Answer, Page
+from genmcp.suite.provider_source import ask_extension
 from genmcp.suite.served_tool import ServedTool, index_tools, serve_tool
 from genmcp.suite.tool_call import InvalidArguments, ToolStream, start_call
 
@@ -105,9 +105,4 @@ class ToolsPage(Page):
 
 async def _ask(extension: Extension, channel: Channel) -> list[ServedTool]:
     """Ask an extension for its tools, and describe what it gives."""
-    given: Any = extension.tools(channel)
-    if isinstance(given, Awaitable):
-        given = await cast("Awaitable[Any]", given)
-    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
-        raise CallbackReturnError(extension, "tools", given, "a list of tools")
-    return [serve_tool(source) for source in given]
+    return [serve_tool(source) for source in await ask_extension(extension, "tools", channel)]

@@ -10,7 +10,8 @@ mocks, and works with `trio.testing.MockClock`.
     Client          a client in memory, over the real transport
     AnsweringClient answers what a tool asks: accept(...), decline(), cancel()
     RecordingBus    an event bus that remembers what was published
-    check_tool      finds what is wrong with a tool before a client does
+    check_tool      finds what is wrong with a tool before a client does;
+                    likewise check_prompt_repo and check_resource_repo
 """
 
 from genmcp.testing.answering import AnsweringClient, accept, cancel, decline
@@ -18,6 +19,7 @@ from genmcp.testing.checks import check_tool
 from genmcp.testing.client import Answer, Client, ServerError
 from genmcp.testing.fake_channel import FakeChannel
 from genmcp.testing.memory_http import MemoryResponse, exchange
+from genmcp.testing.repo_checks import check_prompt_repo, check_resource_repo
 from genmcp.testing.requests import fake_caller, fake_request
 from genmcp.testing.sink import RecordingSink
 from genmcp.testing.sse_reader import SSEReader
@@ -40,6 +42,8 @@ __all__ = [
     "call_tool",
     "call_tool_async",
     "cancel",
+    "check_prompt_repo",
+    "check_resource_repo",
     "check_tool",
     "decline",
     "exchange",

@@ -23,6 +23,7 @@ from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.server import Server
 from genmcp.testing.memory_http import MemoryResponse, exchange
+from genmcp.testing.repo_methods import RepoMethods
 from genmcp.testing.sse_reader import SSEReader
 from genmcp.testing.subscription import Subscription
 from genmcp.transport.asgi import StreamableHTTP
@@ -100,7 +101,7 @@ class Answer:
         await self.response.disconnect()
 
 
-class Client:
+class Client(RepoMethods):
     """Talks to a server in this process.
 
     Args:

@@ -33,6 +33,7 @@ class FakeChannel(Channel):
         posted: the messages posted to the call, in order.
         stream_started: whether the handler asked for a stream.
         close_called: whether the handler closed the call.
+        close_after_seconds: after how many seconds it is to be closed, if it said so.
 
     Args:
         caller: who calls; default `fake_caller()`.
@@ -47,6 +48,7 @@ class FakeChannel(Channel):
         self.posted: list[object] = []
         self.stream_started = False
         self.close_called = False
+        self.close_after_seconds: float | None = None
         self._nursery = nursery
         self._gone = False
 
@@ -78,6 +80,10 @@ class FakeChannel(Channel):
     def close(self) -> None:
         """See `Channel.close`."""
         self.close_called = True
+
+    def close_after(self, seconds: float) -> None:
+        """See `Channel.close_after`. Only recorded."""
+        self.close_after_seconds = seconds
 
     def post(self, message: object) -> bool:
         """See `Channel.post`."""

@@ -7,7 +7,7 @@ not accepted, and a result with the id at the end.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from genmcp.event_bus import CHANGES, Change, EventBus, read_key, read_keys
 from genmcp.mcp import v2607 as mcp
@@ -90,9 +90,9 @@ class Subscription:
     def _read_notification(self, message: dict[str, Any]) -> mcp.Notification:
         cls = mcp.NOTIFICATIONS[message["method"]]
         notification = decode(cls, message)
-        meta = cast("mcp.NotificationParams", notification.params).meta
-        found = None if meta is None else meta.subscription_id
-        self._check_id(found, message)
+        params: mcp.NotificationParams | None = notification.params
+        meta = None if params is None else params.meta
+        self._check_id(None if meta is None else meta.subscription_id, message)
         return notification
 
     def _read_result(self, message: dict[str, Any]) -> mcp.SubscriptionsListenResult:
@@ -103,10 +103,7 @@ class Subscription:
 
     def _check_id(self, found: mcp.RequestId | None, message: dict[str, Any]) -> None:
         wanted = self._answer.request_id
-        # 1 and "1" are two ids, while True == 1.
-        assert (type(found), found) == (type(wanted), wanted), (
-            f"the subscription id must be {wanted!r}: {message!r}"
-        )
+        assert found == wanted, f"the subscription id must be {wanted!r}: {message!r}"
 
 
 class RecordingBus(EventBus):

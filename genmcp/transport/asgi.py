@@ -49,7 +49,7 @@ Assigns: TypeAlias = (
 )
 """What the application attaches to each request, or who tells it from the ASGI scope."""
 
-Principal: TypeAlias = Callable[[Scope], str | None | Awaitable[str | None]]
+Principal: TypeAlias = Callable[[Scope], str | Awaitable[str | None] | None]
 """Tells from the ASGI scope who was authenticated, as a steady name, if anybody was."""
 
 KEEPALIVE_SECONDS: Final = 15.0

@@ -7,7 +7,7 @@ server while the client works.
 from __future__ import annotations
 
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -57,7 +57,7 @@ class Talk(Tool, name="talk", description="Reports as it works."):
         return "talked"
 
 
-class Grüße(Tool, name="grüße", description="Greets.", any_name=True):
+class Greet(Tool, name="grüße", description="Greets.", any_name=True):
     async def call(self, request: Any, channel: Channel) -> str:
         return "hallo"
 
@@ -119,19 +119,19 @@ class Served:
 
 
 @pytest.fixture
-async def served(nursery: trio.Nursery) -> AsyncIterator[Served]:
+async def served(nursery: trio.Nursery) -> Served:
     hang = Hang()
     suite = Suite(
         server_name="e2e",
         server_version="1.2.3",
         server_title="End to end",
         instructions="Use add.",
-        tools=[Add, Talk, Grüße, Fail, Slow, Echoes, hang],
+        tools=[Add, Talk, Greet, Fail, Slow, Echoes, hang],
         page_size=3,
     )
     app = StreamableHTTP(suite, secret_key="k" * 32)
     [url] = await nursery.start(partial(serve, app, port=0))
-    yield Served(url, app, hang)
+    return Served(url, app, hang)
 
 
 @asynccontextmanager
@@ -256,10 +256,8 @@ async def test_cancelled_call_stops_on_the_server_and_cleans_up(served: Served) 
         # The bound: within a second. A machine under load gets more.
         with trio.fail_after(SECONDS):
             await served.hang.cleaned.wait()
-            while served.app.mux.open_calls:
-                await trio.sleep(0.01)
-        result = await client.call_tool("add", {"a": 1, "b": 1})
-        assert result.structured_content == {"total": 2}
+            await served.app.drain(SECONDS)
+        assert served.app.mux.open_calls == 0
 
 
 async def test_many_clients_at_once(served: Served) -> None:

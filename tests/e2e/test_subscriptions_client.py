@@ -78,7 +78,7 @@ async def next_event(subscription: Subscription) -> ServerEvent:
 
 async def wait_until(condition: Callable[[], bool]) -> None:
     with trio.fail_after(SECONDS):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - what it waits for tells nobody
             await trio.sleep(0.01)
 
 
@@ -157,8 +157,7 @@ async def test_shutdown_ends_the_stream_in_good_order(served: Served) -> None:
         served.stop.set()
         with trio.fail_after(SECONDS):
             # A stream that is cut off raises SubscriptionLost here.
-            async for event in subscription:
-                heard.append(event)
+            heard += [event async for event in subscription]
     assert heard == [ToolsListChanged()]
     assert served.bus.listener_count == 0
 

@@ -813,3 +813,33 @@ async def test_blocking_send_unwinds_a_thread_whose_client_has_gone(
             await trio.lowlevel.checkpoint()
     assert unwound.is_set()
     assert sink.endings == []
+
+
+async def test_close_after_ends_a_call_that_is_still_open(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        channel.close_after(10)
+        await trio.sleep_forever()
+
+    call, sink, mux = open_call(HandlerServer(handle))
+    started = trio.current_time()
+    await call.run()
+    assert trio.current_time() - started == pytest.approx(10)
+    [event] = sink.events
+    assert isinstance(event, Failed)
+    assert mux.open_calls == 0
+
+
+async def test_close_after_does_nothing_to_a_call_that_has_ended() -> None:
+    kept: list[Channel] = []
+
+    async def handle(channel: Channel) -> Any:
+        kept.append(channel)
+        channel.close_after(10)
+        return DONE
+
+    call, sink, _ = open_call(HandlerServer(handle))
+    await call.run()
+    kept[0].close_after(1)
+    assert sink.events == [Answered(DONE)]

@@ -61,10 +61,14 @@ async def with_a_timeout() -> None:
     assert scope.cancelled_caught
 
 
+async def sleep_two_seconds() -> None:
+    await trio.sleep(2)
+
+
 CLEANUPS: list[Step] = [
     trio.lowlevel.checkpoint,
     trio.lowlevel.checkpoint_if_cancelled,
-    lambda: trio.sleep(2),
+    sleep_two_seconds,
     lock_and_release,
     through_a_channel,
     in_a_nursery,

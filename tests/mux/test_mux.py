@@ -200,8 +200,8 @@ def test_limits_must_be_positive(limit: str) -> None:
     async def handle(channel: Channel) -> Any:
         return DONE
 
+    limits: dict[str, Any] = {limit: 0}
     with pytest.raises(ValueError, match=limit):
-        limits: dict[str, Any] = {limit: 0}
         Mux(HandlerServer(handle), **limits)
 
 

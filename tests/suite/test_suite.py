@@ -180,7 +180,7 @@ def test_class_that_needs_arguments_says_to_give_an_instance() -> None:
 def test_abstract_class_is_refused() -> None:
     class Abstract(Tool, name="abstract"): ...
 
-    with pytest.raises(TypeError, match="Abstract cannot be made"):
+    with pytest.raises(TypeError, match="Abstract does not define call"):
         make_suite(Abstract)
 
 
