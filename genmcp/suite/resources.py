@@ -14,6 +14,7 @@ import attrs
 
 from genmcp.errors import CallbackReturnError, InvalidParams
 from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.v2607.caching import NO_TTL
 from genmcp.outcome import Error, InputRequired
 from genmcp.providers.cache_control import NO_CACHE, CacheHints
 from genmcp.providers.hooks import run_hook
@@ -217,7 +218,7 @@ def _read_result(
     if not result.contents:
         raise CallbackReturnError(served.repo, "read", result, _NOT_EMPTY)
     own = CacheHints(result.cache_scope, result.ttl_ms)
-    if own == NO_CACHE:
+    if result.ttl_ms is NO_TTL and own.scope == "private":
         return _with_hints(result, served.hints)
     return _with_hints(result, CacheHints("private", own.ttl_ms)) if served.per_caller else result
 

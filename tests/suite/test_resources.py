@@ -323,6 +323,8 @@ HOUR = ("public", datetime.timedelta(hours=1))
         (mcp.read_resource_result(uri="a:x", text="t"), ("public", 3_600_000)),
         (mcp.read_resource_result(uri="a:x", text="t", ttl_ms=5), ("private", 5)),
         (mcp.read_resource_result(uri="a:x", text="t", cache_scope="public"), ("public", 0)),
+        (mcp.read_resource_result(uri="a:x", text="t", cache_scope="private"), ("private", 0)),
+        (mcp.read_resource_result(uri="a:x", text="t", ttl_ms=0), ("private", 0)),
     ],
 )
 async def test_repository_speaks_where_the_result_does_not(answer: Any, expected: Any) -> None:

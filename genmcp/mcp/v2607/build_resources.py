@@ -60,6 +60,8 @@ def read_resource_result(
         entries = [resource_contents(uri=uri, text=text, blob=blob, mime_type=mime_type, meta=meta)]
     else:
         raise TypeError("read_resource_result needs uri= with text= or blob=, or contents=")
+    if cache_scope is None and ttl_ms is None:
+        return ReadResourceResult(contents=entries)
     scope, ttl = fill_cache_control(cache_scope, ttl_ms)
     return ReadResourceResult(contents=entries, cache_scope=scope, ttl_ms=ttl)
 

@@ -5,10 +5,18 @@ Layer: vocabulary. Spec: server/utilities/caching
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from genmcp.mcp.v2607.base import CacheScope
+
+
+class _NotChosen(int):
+    """A zero that tells that nobody chose it."""
+
+
+NO_TTL: Final[int] = _NotChosen(0)
+"""The `ttl_ms` of a result that says nothing about caching, told apart by identity."""
 
 
 def default_cache_control() -> tuple[CacheScope, int]:

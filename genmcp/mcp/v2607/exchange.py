@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 import attrs
 
 from genmcp.mcp.v2607.base import CacheScope, Cursor
+from genmcp.mcp.v2607.caching import NO_TTL
 from genmcp.mcp.v2607.checks import Check
 from genmcp.mcp.v2607.fields import LENIENT, WIRE_TYPE, WireObject, checked, required
 from genmcp.mcp.v2607.meta import (
@@ -158,7 +159,7 @@ class CacheableResult(Result):
     Spec: server/utilities/caching#cacheable-results
     """
 
-    ttl_ms: int = attrs.field(default=0, validator=Check(_ttl_problem), metadata=required())
+    ttl_ms: int = attrs.field(default=NO_TTL, validator=Check(_ttl_problem), metadata=required())
     cache_scope: CacheScope = attrs.field(default="private", metadata=required())
 
 
