@@ -71,7 +71,8 @@ class Call:
     @functools.cached_property
     def what(self) -> str:
         """Which call this is, for the log: method, target and id."""
-        target = getattr(self._request.params, "name", None)
+        params = self._request.params
+        target = getattr(params, "name", getattr(params, "uri", None))
         method = self._request.method
         named = method if target is None else f"{method} {target!r}"
         return f"{named} (request {self._channel.request_id!r})"

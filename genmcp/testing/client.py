@@ -22,6 +22,7 @@ from genmcp.errors import McpError
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.server import Server
+from genmcp.testing.answering import ASKS_ANYTHING, AnsweringClient
 from genmcp.testing.memory_http import MemoryResponse, exchange
 from genmcp.testing.repo_methods import RepoMethods
 from genmcp.testing.sse_reader import SSEReader
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from types import TracebackType
 
-    from genmcp.testing.memory_http import ASGIApp
+    from genmcp.testing.answering import AnsweringClient
+from genmcp.testing.memory_http import ASGIApp
 
 _PREFIX = "io.modelcontextprotocol/"
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -106,7 +108,10 @@ class Client(RepoMethods):
 
     Args:
         server: a `Server` such as a Suite, or an ASGI app that serves MCP.
-        capabilities: what the client declares on every request.
+        capabilities: what the client declares on every request; with `answers`,
+            by default, that it can be asked anything.
+        answers: answers what tools, prompts and resources ask for; without it, what
+            asks is returned as an `InputRequiredResult`.
         info: how it names itself; `None` to leave that out.
         path: where the app serves MCP.
     """
@@ -116,13 +121,17 @@ class Client(RepoMethods):
         server: Server | ASGIApp,
         *,
         capabilities: mcp.ClientCapabilities | None = None,
+        answers: AnsweringClient | None = None,
         info: mcp.Implementation | None = None,
         path: str = "/mcp",
     ) -> None:
         if isinstance(server, Server):
             server = StreamableHTTP(server, secret_key=secrets.token_bytes(32))
         self.app: ASGIApp = server
-        self._capabilities = mcp.ClientCapabilities() if capabilities is None else capabilities
+        self._answers = answers
+        if capabilities is None:
+            capabilities = mcp.ClientCapabilities() if answers is None else ASKS_ANYTHING
+        self._capabilities = capabilities
         self._info = (
             mcp.Implementation(name="genmcp.testing", version="0") if info is None else info
         )
@@ -195,7 +204,7 @@ class Client(RepoMethods):
             else:
                 raise AssertionError(f"nobody asked for {message!r}")
 
-        result = await self.request("tools/call", params, meta=meta, hear=hear)
+        result = await self.request_answered("tools/call", params, meta=meta, hear=hear)
         if result.get("resultType") == "input_required":
             return decode(mcp.InputRequiredResult, result)
         return decode(mcp.CallToolResult, result)

@@ -9,10 +9,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from genmcp.mcp import v2607 as mcp
+from genmcp.testing.answering import MAX_ROUNDS
 from genmcp.wire.codec import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from genmcp.testing.answering import AnsweringClient
 
     Hear = Callable[[dict[str, Any]], None]
 
@@ -35,6 +38,32 @@ class RepoMethods(ABC):
         hear: Hear | None = None,
     ) -> dict[str, Any]:
         """Send a request in wire form; return its result in wire form."""
+
+    _answers: AnsweringClient | None = None
+
+    async def request_answered(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        meta: Mapping[str, Any] | None = None,
+        hear: Hear | None = None,
+    ) -> dict[str, Any]:
+        """`request`, and retry it with answers while the server asks for input.
+
+        Without answers to give, what asks is returned.
+
+        Raises:
+            AssertionError: the server still asks after ten rounds.
+        """
+        result = await self.request(method, params, meta=meta, hear=hear)
+        for _ in range(MAX_ROUNDS):
+            if result.get("resultType") != "input_required" or self._answers is None:
+                return result
+            answered = self._answers.answer(decode(mcp.InputRequiredResult, result))
+            retry = _retry(answered, result.get("requestState"))
+            result = await self.request(method, {**params, **retry}, meta=meta, hear=hear)
+        raise AssertionError(f"the server still asks after {MAX_ROUNDS} rounds")
 
     # -- prompts -----------------------------------------------------------------
 
@@ -60,7 +89,7 @@ class RepoMethods(ABC):
         `request_state` are for the retry of a request that was asked for input.
         """
         params = {"name": name, "arguments": dict(arguments or {})}
-        result = await self.request(
+        result = await self.request_answered(
             "prompts/get", {**params, **_retry(input_responses, request_state)}
         )
         if result.get("resultType") == "input_required":
@@ -96,7 +125,7 @@ class RepoMethods(ABC):
         request_state: str | None = None,
     ) -> mcp.ReadResourceResult | mcp.InputRequiredResult:
         """Read a resource. The keywords are those of `get_prompt`."""
-        result = await self.request(
+        result = await self.request_answered(
             "resources/read", {"uri": uri, **_retry(input_responses, request_state)}
         )
         if result.get("resultType") == "input_required":

@@ -17,6 +17,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
+from pydantic import FileUrl
 
 from genmcp import (
     Accepted,
@@ -165,7 +166,7 @@ def connect(url: str, asked: list[str] | None = None) -> Client:
 
     async def roots(context: Any) -> types.ListRootsResult:
         asked.append("roots")
-        return types.ListRootsResult(roots=[types.Root(uri="file:///home")])
+        return types.ListRootsResult(roots=[types.Root(uri=FileUrl("file:///home"))])
 
     return Client(
         url,
@@ -266,7 +267,7 @@ async def test_client_that_cannot_be_asked_is_told_what_it_lacks(url: str) -> No
     assert caught.value.data == {"requiredCapabilities": {"roots": {}, "sampling": {}}}
 
 
-ANSWERS: Mapping[str, Any] = {"name": types.ElicitResult(action="decline")}
+ANSWERS: dict[str, Any] = {"name": types.ElicitResult(action="decline")}
 
 
 @pytest.mark.parametrize("case", ["tampered", "other tool", "other arguments"])
@@ -279,7 +280,7 @@ async def test_state_that_is_not_of_this_call_is_refused(url: str, case: str) ->
             name, arguments = "two_rounds", dict[str, Any]()
             match case:
                 case "tampered":
-                    state += "-TAMPERED"
+                    state = f"{state}-TAMPERED"
                 case "other tool":
                     name = "three_rounds"
                 case _:

@@ -32,6 +32,7 @@ from genmcp import (
 from genmcp.suite.client_capabilities import find_missing, needs_of
 from genmcp.testing import (
     AnsweringClient,
+    Client,
     FakeChannel,
     accept,
     call_tool,
@@ -529,3 +530,15 @@ def test_unanswered_question_fails_the_test_that_forgot_it() -> None:
         call_tool(Delete(), {}, AnsweringClient())
     with pytest.raises(AssertionError, match="AnsweringClient"):
         call_tool(Delete(), {}, fake_caller(client_capabilities=ASKS_ANYTHING))
+
+
+async def test_in_memory_client_answers_over_the_transport() -> None:
+    suite = Suite(server_name="s", server_version="1", tools=[Interview, Delete])
+    answering = AnsweringClient(name=accept(name="Ada"), roots=ROOTS, haiku=HAIKU)
+    async with Client(suite, answers=answering) as client:
+        result = await client.call_tool("interview")
+    assert isinstance(result, mcp.CallToolResult)
+    assert result.content == [mcp.TextContent(text="Ada file:///a m 2")]
+    assert answering.asked == ["name", "roots", "haiku"]
+    async with Client(suite, capabilities=ASKS_ANYTHING) as client:
+        assert isinstance(await client.call_tool("delete"), mcp.InputRequiredResult)
