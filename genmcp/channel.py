@@ -50,6 +50,10 @@ class Caller:
         assigns: what the application attached to the request: user, tenant.
         principal: who was authenticated, as a steady name, or `None`. What is sealed
             for one principal is refused from another.
+        param_headers: the `Mcp-Param-*` headers, decoded, by the lower-case rest of
+            their name; `None` for a value that could not be read. No mapping at all
+            where the transport has no headers. What a tool's schema asks for has been
+            compared with the arguments by the time the tool runs.
     """
 
     request_id: mcp.RequestId
@@ -61,6 +65,7 @@ class Caller:
     meta: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     assigns: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     principal: str | None = None
+    param_headers: Mapping[str, str | None] | None = None
 
 
 class _CallerFacts:
@@ -113,6 +118,11 @@ class _CallerFacts:
         """See `Caller.principal`."""
         return self.caller.principal
 
+    @property
+    def param_headers(self) -> Mapping[str, str | None] | None:
+        """See `Caller.param_headers`."""
+        return self.caller.param_headers
+
 
 class Channel(_CallerFacts, ABC):
     """One call's way back to its client.
@@ -120,7 +130,7 @@ class Channel(_CallerFacts, ABC):
     The attributes of `Caller` are readable here directly. Every send is awaited
     and waits while the client is slow to read; it returns whether the message
     went out, and never raises because the client has left. All verbs are for the
-    event loop's thread, except `post_from_thread`.
+    event loop's thread, except `post_from_thread` and `post_soon`.
     """
 
     def __init__(self, caller: Caller, keyring: Keyring) -> None:
@@ -278,6 +288,7 @@ class Channel(_CallerFacts, ABC):
 
         Raises:
             MailboxFull: too many messages are waiting.
+            RuntimeError: called on another thread than the event loop's.
         """
 
     @abstractmethod
@@ -385,6 +396,10 @@ class BlockingChannel(_CallerFacts):
         """See `Channel.post_from_thread`."""
         return self._channel.post_from_thread(message)
 
+    def post_soon(self, message: object) -> None:
+        """See `Channel.post_soon`."""
+        self._channel.post_soon(message)
+
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
         """See `Channel.start_soon`."""
         self._run_sync(self._channel.start_soon, async_fn, *args)
@@ -393,7 +408,10 @@ class BlockingChannel(_CallerFacts):
 def _check_number(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be an int or a float, got {value!r}")
-    if not math.isfinite(value):
+    if isinstance(value, int):
+        if abs(value) >= 2**63:
+            raise ValueError(f"{name} must fit into 64 bits")
+    elif not math.isfinite(value):
         raise ValueError(f"{name} must be finite, got {value!r}")
 
 

@@ -12,6 +12,7 @@ Spec: basic/index#error-codes
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from genmcp.mcp.unset import UNSET, Unset
@@ -44,6 +45,10 @@ ALLOCATED_CODES: Final = frozenset(
     }
 )
 """The codes inside the reserved range that this protocol revision defines."""
+
+
+_SHORT: Final = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
 
 
 class McpError(Exception):
@@ -229,7 +234,7 @@ class CallbackReturnError(TypeError):
     def __init__(self, owner: object, hook: str, value: object, expected: str) -> None:
         cls = owner if isinstance(owner, type) else type(owner)
         super().__init__(
-            f"{cls.__module__}.{cls.__qualname__}.{hook} returned {value!r} "
+            f"{cls.__module__}.{cls.__qualname__}.{hook} returned {show(value)} "
             f"({type(value).__name__}); it must return {expected}"
         )
         self.owner = cls
@@ -242,6 +247,17 @@ class MailboxFull(RuntimeError):
 
     Raised by `Channel.post` to whoever posts; never reaches the wire.
     """
+
+
+def show(value: object) -> str:
+    """Return `value` for a message: short, and whatever its `repr` does.
+
+    What an author's code hands over by mistake may be huge, or unable to show itself.
+    """
+    try:
+        return _SHORT.repr(value)
+    except Exception:  # noqa: BLE001 - it is the author's `__repr__`
+        return f"a {type(value).__name__} that has no repr"
 
 
 def find_sole_leaf(error: BaseException) -> BaseException:

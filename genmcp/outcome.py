@@ -7,16 +7,15 @@ other endings: stay open, ask the client, fail.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic
 
 import attrs
 from typing_extensions import TypeVar
 
-from genmcp.errors import InternalError, McpError
+from genmcp.errors import InternalError, McpError, show
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from genmcp.mcp import v2607 as mcp
 
 S = TypeVar("S", default=Any)
@@ -40,10 +39,12 @@ class InputRequired:
         requests: what to ask, under keys of your choice. May be empty when
             `client_state` is given: the client then simply tries again.
         client_state: any JSON value. It is sealed into `requestState`, bound to
-            this call, and comes back as `request.params.request_state`.
+            this call, and comes back as `channel.answers.client_state` (for a tool
+            also as `request.params.request_state`).
 
     Raises:
         ValueError: neither requests nor a state is given.
+        TypeError: `requests` is not a mapping.
 
     Wire form: a result with `resultType: "input_required"`. Asking for what the
     client did not declare is answered -32021 instead.
@@ -55,6 +56,11 @@ class InputRequired:
     client_state: Any = None
 
     def __attrs_post_init__(self) -> None:
+        if not isinstance(self.requests, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                "InputRequired takes questions under keys of your choice, such as "
+                f'{{"sure": elicit_form(...)}}, got {show(self.requests)}'
+            )
         if not self.requests and self.client_state is None:
             raise ValueError(
                 "InputRequired needs requests, a client_state, or both: "

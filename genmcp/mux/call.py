@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -29,7 +30,7 @@ from genmcp.errors import InternalError
 from genmcp.events import Answered, ClientGone, EncodeError, Failed, KeptAlive
 from genmcp.mux.channel import CallChannel
 from genmcp.mux.cleanup import HandlerScope
-from genmcp.mux.failure import CRASHES, is_crash, log_late, mask
+from genmcp.mux.failure import is_crash, log_late, mask
 from genmcp.mux.mailbox import Mailbox
 from genmcp.mux.worker import run_worker
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from genmcp.events import Ending, Event, Sink
     from genmcp.mcp import v2607 as mcp
     from genmcp.mux.mux import Mux
+
+_log = logging.getLogger("genmcp.mux")
 
 _LAST_FRAME_SECONDS = 1.0
 """How long a call that is stopped waits for its client to take the last frame."""
@@ -60,7 +63,8 @@ class Call:
         self._writing = trio.Lock()
         self._over = False
         self._nursery: trio.Nursery | None = None
-        self._handler = HandlerScope(mux.cleanup_seconds)
+        self._closing: Ending | None = None
+        self._handler = HandlerScope(mux.cleanup_seconds, self._log_late_cleanup)
         self._children: set[HandlerScope] = set()
 
     @property
@@ -113,9 +117,7 @@ class Call:
 
         Its last frame is the server's `closing_result`, or else `error`.
         """
-        result = self.closing_result()
-        ending = Failed(error) if result is None else Answered(result)
-        await self._stop(ending)
+        await self._stop(self._closing_ending(error))
 
     def closing_result(self) -> mcp.Result | None:
         """See `Server.closing_result`."""
@@ -150,10 +152,13 @@ class Call:
 
     def close(self) -> None:
         """See `Channel.close`."""
-        if not self._over and self._nursery is not None:
-            self._nursery.start_soon(
-                self.stop, InternalError("The server closed this call before it had a result")
-            )
+        if self._over or self._closing is not None or self._nursery is None:
+            return
+        # From here on a result of the handler comes too late.
+        self._closing = self._closing_ending(
+            InternalError("The server closed this call before it had a result")
+        )
+        self._nursery.start_soon(self._stop, self._closing)
 
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
         """See `Channel.start_soon`."""
@@ -166,9 +171,9 @@ class Call:
     async def _run_handler(self) -> None:
         try:
             await self._handler.run(self._answer())
-        except CRASHES as error:
+        except BaseException as error:
             # Beside a cancellation only: on its own a crash is an ending.
-            if not is_crash(error):
+            if self._handler.abandoned or not is_crash(error):
                 raise
             log_late(error, self.what)
 
@@ -178,11 +183,15 @@ class Call:
             ending = await run_worker(
                 mux.server, self._request, self._channel, self.mailbox, mux.cleanup_seconds
             )
-        except CRASHES as error:
-            if self._over or not is_crash(error):
+        except BaseException as error:
+            # A cancellation that is not this call's is a stray one, raised again by
+            # the handler's own code: a crash like any other.
+            if self._handler.ending or isinstance(error, KeyboardInterrupt):
                 raise
             ending = Failed(mask(error, self.what))
-        await self._end(ending)
+        if isinstance(ending, Failed) and ending.error.__cause__ is None:
+            _log.info("%s: error %d: %s", self.what, ending.error.code, ending.error.message)
+        await self._end(ending if self._closing is None else self._closing)
 
     async def _run_child(
         self, async_fn: Callable[..., Awaitable[object]], args: tuple[Any, ...]
@@ -190,12 +199,12 @@ class Call:
         async def body() -> None:
             await async_fn(*args)
 
-        scope = HandlerScope(self._mux.cleanup_seconds)
+        scope = HandlerScope(self._mux.cleanup_seconds, self._log_late_cleanup)
         self._children.add(scope)
         try:
             await scope.run(body())
-        except CRASHES as error:
-            if not is_crash(error):
+        except BaseException as error:
+            if scope.abandoned or not is_crash(error):
                 raise
             if self._over:
                 log_late(error, self.what)
@@ -203,6 +212,15 @@ class Call:
                 await self._stop(Failed(mask(error, self.what)))
         finally:
             self._children.discard(scope)
+
+    def _log_late_cleanup(self) -> None:
+        _log.warning(
+            "%s still runs %g s after its client has gone", self.what, self._mux.cleanup_seconds
+        )
+
+    def _closing_ending(self, error: McpError) -> Ending:
+        result = self.closing_result()
+        return Failed(error) if result is None else Answered(result)
 
     async def _stop(self, ending: Ending) -> None:
         with trio.move_on_after(_LAST_FRAME_SECONDS):

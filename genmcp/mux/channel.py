@@ -52,10 +52,12 @@ class CallChannel(Channel):
 
     def close(self) -> None:
         """See `Channel.close`."""
+        self._check_thread("close")
         self._call.close()
 
     def close_after(self, seconds: float) -> None:
         """See `Channel.close_after`."""
+        self._check_thread("close_after")
         if not self.closed:
             self._call.start_soon(self._close_later, seconds)
 
@@ -65,6 +67,7 @@ class CallChannel(Channel):
 
     def post(self, message: object) -> bool:
         """See `Channel.post`."""
+        self._check_thread("post")
         if self._call.over:
             return False
         self._call.mailbox.post(message)
@@ -90,7 +93,19 @@ class CallChannel(Channel):
 
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
         """See `Channel.start_soon`."""
+        self._check_thread("start_soon")
         self._call.start_soon(async_fn, *args)
+
+    def _check_thread(self, verb: str) -> None:
+        """Refuse a verb of the event loop elsewhere, before anything is changed."""
+        if trio.lowlevel.in_trio_run():
+            if trio.lowlevel.current_trio_token() is self._trio_token:
+                return
+            raise RuntimeError(f"{verb}: this channel belongs to another event loop")
+        raise RuntimeError(
+            f"{verb}: only on the event loop; from another thread, use post_from_thread or "
+            "post_soon, and let handle_message do it"
+        )
 
     def blocking(self) -> BlockingChannel:
         """See `Channel.blocking`."""

@@ -31,14 +31,17 @@ everything inside is cancelled for good.
 
 from __future__ import annotations
 
+import math
 from types import coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import outcome
 import trio
 
+from genmcp.errors import show
+
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Generator
+    from collections.abc import Callable, Coroutine, Generator
 
 T = TypeVar("T")
 
@@ -53,15 +56,28 @@ class HandlerScope:
 
     Args:
         cleanup_seconds: how long it may go on after it was cancelled.
+        on_late: called once, if it still goes on then.
     """
 
-    def __init__(self, cleanup_seconds: float) -> None:
+    def __init__(self, cleanup_seconds: float, on_late: Callable[[], None]) -> None:
         self._cleanup_seconds = cleanup_seconds
+        self._on_late: Callable[[], None] | None = on_late
         self._gone = trio.CancelScope()
         self._grace = trio.CancelScope(shield=True)
         self._due = False
         self._blocked = False
         self._outer_nurseries = 0
+        self._abandoned = False
+
+    @property
+    def ending(self) -> bool:
+        """Whether the coroutine is being cancelled, or given up with the whole run."""
+        return self._abandoned or self._gone.cancel_called
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether the coroutine is given up: it must not await anything more."""
+        return self._abandoned
 
     def cancel(self) -> None:
         """Cancel the coroutine, once: what it awaits while it unwinds still works."""
@@ -92,24 +108,41 @@ class HandlerScope:
     def _drive(self, body: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
         """Pass `body`'s traps to trio and trio's answers to `body`."""
         answer: Any = None
+        refused: TypeError | None = None
         while True:
             try:
-                trap = body.send(answer)
+                trap = body.send(answer) if refused is None else body.throw(refused)
             except StopIteration as done:
                 result: T = done.value
                 return result
+            refused = _refuse_foreign(trap)
+            if refused is not None:
+                continue
             # Trio answers with an outcome, errors included. Something is thrown
             # only when a run is given up half-way, and `body` is given up too.
             try:
                 answer = yield from self._wait(trap, body)
             except BaseException:
+                self._abandoned = True
                 body.close()
                 raise
+            if self._gone.cancel_called:
+                self._notice_late()
+
+    def _notice_late(self) -> None:
+        if self._on_late is not None and trio.current_time() > self._grace.deadline:
+            self._on_late()
+            self._on_late = None
 
     def _wait(self, trap: Any, body: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
         """Wait at one trap, open to cancellation if one is or becomes due."""
         if self._due and not hasattr(trap, "abort_func") and _is_inside(body, _CHECKPOINT):
-            trap = _cancellable_trap()
+            # Unless a shield of the author's own keeps it out: then it stays due.
+            self._grace.shield = False
+            if trio.current_effective_deadline() == -math.inf:
+                trap = _cancellable_trap()
+            else:
+                self._grace.shield = True
         self._blocked = hasattr(trap, "abort_func")
         if self._due and self._blocked:
             self._grace.shield = False
@@ -124,6 +157,16 @@ class HandlerScope:
             else:
                 self._grace.shield = True
         return answer
+
+
+def _refuse_foreign(trap: object) -> TypeError | None:
+    """Return what to raise in a handler that awaits what is not trio's."""
+    if getattr(trap, "__module__", "").startswith("trio."):
+        return None
+    return TypeError(
+        f"handlers run on trio, and this awaited {show(trap)}, which is not trio's; "
+        "put asyncio code into a plain def, with asyncio.run"
+    )
 
 
 def _cancellable_trap() -> Any:

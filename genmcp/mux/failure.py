@@ -2,6 +2,12 @@
 
 Layer: mux. An `McpError` was meant for the client and goes out as it is; anything
 else says nothing but an error id, under which the log has the traceback.
+
+Whatever a hook raises belongs to its call. Not only `Exception`: a library may
+raise its own `BaseException` (a panic in native code, another event loop's
+cancellation), and a tool that calls `sys.exit()` ends its own call, not the server.
+The exceptions are trio's cancellation, which is how a call is ended, and
+`KeyboardInterrupt`, which is not about a call.
 """
 
 from __future__ import annotations
@@ -16,17 +22,17 @@ from genmcp.errors import InternalError, McpError, find_sole_leaf
 
 _log = logging.getLogger("genmcp.mux")
 
-CRASHES = (Exception, SystemExit, BaseExceptionGroup)
-"""What a call catches of its handlers. `SystemExit` is among them: a tool that
-calls `sys.exit()` ends its own call, not the server."""
-
 
 def is_crash(error: BaseException) -> bool:
-    """Tell whether `error` belongs to the call, and not to trio or the process."""
+    """Tell whether `error` belongs to the call, and not to trio or the process.
+
+    A `GeneratorExit` counts as the hook's own. The one that Python throws when a
+    coroutine is given up is for whoever gives it up to let pass.
+    """
     if not isinstance(error, BaseExceptionGroup):
-        return isinstance(error, Exception | SystemExit)
+        return not isinstance(error, trio.Cancelled | KeyboardInterrupt)
     group = cast("BaseExceptionGroup[BaseException]", error)
-    return group.subgroup((trio.Cancelled, KeyboardInterrupt, GeneratorExit)) is None
+    return group.subgroup((trio.Cancelled, KeyboardInterrupt)) is None
 
 
 def mask(error: BaseException, what: str) -> McpError:

@@ -15,7 +15,7 @@ import trio
 
 from genmcp.errors import InternalError
 from genmcp.mux.call import Call
-from genmcp.mux.failure import CRASHES, is_crash, mask
+from genmcp.mux.failure import is_crash, mask
 from genmcp.tokens import Keyring
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Mux:
         """Hand a client's notification to the server. Never raises for its faults."""
         try:
             await self.server.handle_notification(notification)
-        except CRASHES as error:
+        except BaseException as error:
             if not is_crash(error):
                 raise
             mask(error, f"handling {notification.method}")

@@ -22,7 +22,7 @@ import trio
 from genmcp.errors import CallbackReturnError
 from genmcp.events import Answered, Failed
 from genmcp.mcp import v2607 as mcp
-from genmcp.mux.failure import CRASHES, is_crash, log_late
+from genmcp.mux.failure import is_crash, log_late
 from genmcp.outcome import Error, Stream
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ async def _run_handle_close(
     with trio.move_on_after(cleanup_seconds, shield=True) as scope:
         try:
             await server.handle_close(channel, state)
-        except CRASHES as error:
+        except BaseException as error:
             if not is_crash(error):
                 raise
             log_late(error, what)

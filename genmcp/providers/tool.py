@@ -10,7 +10,6 @@ Spec: server/tools
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Never
 
@@ -21,7 +20,9 @@ from genmcp.channel import BlockingChannel, Channel
 from genmcp.errors import say_whose
 from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, InputRequired, Stream
-from genmcp.providers.tool_keywords import check_keywords, find_arguments_type, own_description
+from genmcp.providers.param_headers import read_param_headers
+from genmcp.providers.tool_keywords import check_keywords, own_description
+from genmcp.providers.tool_signatures import check_hooks, explain_unknown, find_arguments_type
 from genmcp.wire.arguments import ArgumentReader
 from genmcp.wire.output import OutputChecker
 
@@ -106,7 +107,7 @@ class Tool(ABC, Generic[A, C]):
         except TypeError:
             # For another base of the class to take, and none did.
             raise TypeError(
-                f"{cls.__qualname__}: unknown class keyword {', '.join(kwargs)}"
+                f"{cls.__qualname__}: {explain_unknown(kwargs, Tool.__init_subclass__)}"
             ) from None
         given = {
             "name": name,
@@ -125,7 +126,7 @@ class Tool(ABC, Generic[A, C]):
         if description is None and own_description(cls) is not None:
             declared.pop("description", None)
         cls._declared = check_keywords(cls, declared)
-        _check_call(cls)
+        check_hooks(cls, Tool)
         # A decorator such as attrs' may define the class a second time, without
         # the keywords: what the first definition left in the namespace stands.
         source = input_schema
@@ -220,6 +221,7 @@ class Tool(ABC, Generic[A, C]):
         Raises:
             InvalidParams, ValueError: the call is rejected with -32602 and the
                 message, and `call` does not run.
+            ToolError: as from `call`; `call` does not run.
         """
         params = request.params
         arguments = self.argument_reader().read(params.arguments)
@@ -296,9 +298,12 @@ class Tool(ABC, Generic[A, C]):
     def _compile_reader(cls, source: type[Any] | Mapping[str, Any]) -> ArgumentReader:
         repair = bool(cls._declared.get("repair_arguments", True))
         try:
-            return ArgumentReader.compile(source, repair=repair)
+            reader = ArgumentReader.compile(source, repair=repair)
+            # Only for what it refuses: clients would drop the tool without a word.
+            read_param_headers(reader.schema)
         except (TypeError, ValueError) as error:
             raise say_whose(f"{cls.__qualname__}: input_schema", error) from error
+        return reader
 
     @classmethod
     def _compile_checker(cls, source: type[Any] | Mapping[str, Any]) -> OutputChecker:
@@ -315,16 +320,3 @@ class Tool(ABC, Generic[A, C]):
 def _published(checker: OutputChecker) -> Mapping[str, Any]:
     assert isinstance(checker.schema, dict), "refused when it was compiled"
     return checker.schema
-
-
-def _check_call(cls: type[Tool[Any, Any]]) -> None:
-    call = cls.__dict__.get("call")
-    if call is None or not inspect.isfunction(call):
-        return
-    try:
-        inspect.signature(call).bind(None, None, None)
-    except TypeError:
-        raise TypeError(
-            f"{cls.__qualname__}.call must take (self, request, channel), "
-            f"got {inspect.signature(call)}"
-        ) from None

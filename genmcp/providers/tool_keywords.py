@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import logging
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar, cast, get_args, get_origin
+from typing import Any, Final, cast
 
 import attrs
-import typing_extensions
 
 from genmcp.errors import say_whose
 from genmcp.mcp import v2607 as mcp
 from genmcp.providers.cache_control import CacheHints, read_cache_control
 from genmcp.wire.codec import DecodeError, decode
+
+_log = logging.getLogger("genmcp.providers")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}\Z")
 
@@ -58,36 +60,6 @@ def own_description(cls: type) -> str | None:
     if dataclasses.is_dataclass(cls) and doc.startswith(f"{cls.__name__}("):
         return None  # written by the decorator, not by the author
     return inspect.cleandoc(doc) or None
-
-
-def find_arguments_type(cls: type, base: type) -> Any | None:
-    """Return what `cls` gives for the first type parameter of `base`, if anything.
-
-    Follows parameters handed up through generic classes in between. `None` when
-    the parameter is not given in this class's own bases, or is still a variable.
-    """
-    for written in cls.__dict__.get("__orig_bases__", ()):
-        origin = get_origin(written)
-        if not isinstance(origin, type) or not issubclass(origin, base):
-            continue
-        arguments = get_args(written)
-        found = arguments[0] if origin is base else _follow(origin, base, arguments)
-        if isinstance(found, TypeVar | typing_extensions.TypeVar):
-            return None
-        return found
-    return None
-
-
-def _follow(generic: type, base: type, arguments: tuple[Any, ...]) -> Any | None:
-    parameters: tuple[Any, ...] = getattr(generic, "__parameters__", ())
-    given = dict(zip(parameters, arguments, strict=False))
-    for written in generic.__dict__.get("__orig_bases__", ()):
-        origin = get_origin(written)
-        if not isinstance(origin, type) or not issubclass(origin, base):
-            continue
-        handed_up = tuple(given.get(argument, argument) for argument in get_args(written))
-        return handed_up[0] if origin is base else _follow(origin, base, handed_up)
-    return None
 
 
 def _check_name(cls: type, name: str, *, any_name: bool) -> None:
@@ -142,13 +114,22 @@ def read_required_capabilities(value: object) -> mcp.ClientCapabilities:
         ValueError: a mapping that is not its wire form.
     """
     if isinstance(value, mcp.ClientCapabilities):
+        _warn_of_unknown(value)
         return value
     if not isinstance(value, Mapping):
         raise TypeError(f"must be an mcp.ClientCapabilities or a mapping, got {value!r}")
     try:
-        return decode(mcp.ClientCapabilities, dict(cast("Mapping[str, Any]", value)))
+        required = decode(mcp.ClientCapabilities, dict(cast("Mapping[str, Any]", value)))
     except DecodeError as error:
         raise ValueError(str(error)) from None
+    _warn_of_unknown(required)
+    return required
+
+
+def _warn_of_unknown(required: mcp.ClientCapabilities) -> None:
+    # Not refused: a later revision, or an agreement of two parties, may define it.
+    for name in required.extra:
+        _log.warning("requires: no client is known to declare the capability %r", name)
 
 
 def _read_hints(value: object) -> CacheHints:

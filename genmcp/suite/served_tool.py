@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 import attrs
 
 from genmcp.errors import say_whose
+from genmcp.events import EncodeError
 from genmcp.providers.cache_control import CacheHints, read_cache_control
+from genmcp.providers.param_headers import ParamHeader, read_param_headers
 from genmcp.providers.tool import Tool
 from genmcp.suite.provider_source import make_provider
 from genmcp.wire.codec import encode
+from genmcp.wire.json_text import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,6 +43,7 @@ class ServedTool:
         hints: its part of the list's cache hints.
         checker: checks its structured content, if it has an output schema.
         requires: the client capabilities it cannot do without, in wire form.
+        param_headers: the headers that must repeat its arguments.
     """
 
     tool: Tool[Any, Any]
@@ -47,6 +51,7 @@ class ServedTool:
     hints: CacheHints
     checker: OutputChecker | None
     requires: Mapping[str, Any]
+    param_headers: tuple[ParamHeader, ...]
 
     @property
     def name(self) -> str:
@@ -66,11 +71,21 @@ def serve_tool(source: ToolSource) -> ServedTool:
     owner = type(tool).__qualname__
     described = tool.describe()
     try:
+        # One tool that cannot be written would take the whole list with it.
+        write_json(encode(described))
+    except EncodeError as error:
+        raise ValueError(f"{owner} cannot be listed: {error}") from None
+    try:
         hints = read_cache_control(tool.cache_control())
     except (TypeError, ValueError) as error:
         raise say_whose(f"{owner}: cache_control", error) from error
     requires: Mapping[str, Any] = encode(tool.requires())
-    return ServedTool(tool, described, hints, tool.output_checker(), requires)
+    try:
+        param_headers = read_param_headers(described.input_schema)
+    except ValueError as error:
+        # `Tool` checks this too; here, that a hand-written `describe` did.
+        raise say_whose(f"{owner}: describe: input_schema", error) from error
+    return ServedTool(tool, described, hints, tool.output_checker(), requires, param_headers)
 
 
 def index_tools(tools: Iterable[ServedTool]) -> dict[str, ServedTool]:

@@ -10,21 +10,29 @@ Spec: server, basic/versioning
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import attrs
 
-from genmcp.errors import MethodNotFound
+from genmcp.errors import MethodNotFound, show
 from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, Stream
 from genmcp.providers.extension import Extension, ToolSource
 from genmcp.server import Server
 from genmcp.suite.completion import CompletionPage
 from genmcp.suite.discover import DiscoverPage
+from genmcp.suite.options import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_text,
+    read_list,
+)
 from genmcp.suite.page import Answer, Page, PageStream
 from genmcp.suite.prompts import PromptsPage
 from genmcp.suite.resources import ResourcesPage
 from genmcp.suite.subscriptions import SubscriptionsPage, make_listen_result
+from genmcp.suite.tool_call import InvalidArguments
 from genmcp.suite.tools import ToolsPage
 
 if TYPE_CHECKING:
@@ -34,37 +42,30 @@ if TYPE_CHECKING:
     from genmcp.providers.prompt_repo import PromptRepoSource
     from genmcp.providers.resource_repo import ResourceRepoSource
     from genmcp.providers.subscription_handler import SubscriptionHandler
-    from genmcp.suite.tool_call import InvalidArguments
 
 PAGE_SIZE = 250
 """How many items one page of a list holds, unless the Suite says otherwise."""
 
 
-def _text(instance: Suite, attribute: attrs.Attribute[Any], value: object) -> None:
-    if value is None and attribute.default is None:
-        return
-    if not isinstance(value, str) or not value.strip():
-        raise TypeError(f"Suite: {attribute.name} must be a non-empty str, got {value!r}")
-
-
 def _read_tools(given: Iterable[ToolSource]) -> tuple[ToolSource, ...]:
-    return tuple(given)
+    return read_list("tools", given)
 
 
 def _read_prompts(given: Iterable[PromptRepoSource]) -> tuple[PromptRepoSource, ...]:
-    return tuple(given)
+    return read_list("prompts", given)
 
 
 def _read_resources(given: Iterable[ResourceRepoSource]) -> tuple[ResourceRepoSource, ...]:
-    return tuple(given)
+    return read_list("resources", given)
 
 
 def _read_extensions(given: Iterable[Extension]) -> tuple[Extension, ...]:
-    for extension in given:
+    extensions = read_list("extensions", given)
+    for extension in extensions:
         # The type says so, but a class where an instance belongs is an easy slip.
         if not isinstance(extension, Extension):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"Suite: extensions must be Extension instances, got {extension!r}")
-    return tuple(given)
+            raise TypeError(f"Suite: extensions must be Extension instances, got {show(extension)}")
+    return extensions
 
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
@@ -94,29 +95,34 @@ class Suite(Server):
             names, naming both classes; a template outside its repository's prefix.
     """
 
-    server_name: str = attrs.field(validator=_text)
-    server_version: str = attrs.field(validator=_text)
-    server_title: str | None = attrs.field(default=None, validator=_text)
-    instructions: str | None = attrs.field(default=None, validator=_text)
+    server_name: str
+    server_version: str
+    server_title: str | None = None
+    instructions: str | None = None
     tools: Sequence[ToolSource] = attrs.field(default=(), converter=_read_tools)
     prompts: Sequence[PromptRepoSource] = attrs.field(default=(), converter=_read_prompts)
     resources: Sequence[ResourceRepoSource] = attrs.field(default=(), converter=_read_resources)
     extensions: Sequence[Extension] = attrs.field(default=(), converter=_read_extensions)
     subscription_handler: SubscriptionHandler[Any] | type[SubscriptionHandler[Any]] | None = None
-    send_server_info: bool = attrs.field(default=True, validator=attrs.validators.instance_of(bool))
-    invalid_arguments: InvalidArguments = attrs.field(
-        default="tool_error", validator=attrs.validators.in_(("tool_error", "protocol_error"))
-    )
-    page_size: int = attrs.field(
-        default=PAGE_SIZE,
-        validator=[attrs.validators.instance_of(int), attrs.validators.ge(1)],
-    )
+    send_server_info: bool = True
+    invalid_arguments: InvalidArguments = "tool_error"
+    page_size: int = PAGE_SIZE
 
     _identity: mcp.Implementation = attrs.field(init=False)
     _tools_page: ToolsPage = attrs.field(init=False)
     _pages: Mapping[str, Page] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        check_text("server_name", self.server_name)
+        check_text("server_version", self.server_version)
+        check_text("server_title", self.server_title, optional=True)
+        check_text("instructions", self.instructions, optional=True)
+        check_flag("send_server_info", self.send_server_info)
+        check_choice("invalid_arguments", self.invalid_arguments, get_args(InvalidArguments))
+        check_count("page_size", self.page_size)
+        self._build()
+
+    def _build(self) -> None:
         identity = mcp.server_info(
             name=self.server_name, version=self.server_version, title=self.server_title
         )

@@ -21,10 +21,11 @@ from genmcp.providers.hooks import run_hook
 from genmcp.providers.tool import Tool
 from genmcp.suite.client_capabilities import check_capabilities
 from genmcp.suite.input_required import Conversation
+from genmcp.suite.param_headers import check_param_headers
 from genmcp.wire.arguments import ArgumentsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from genmcp.channel import Channel
     from genmcp.suite.page import Answer
@@ -61,10 +62,16 @@ class ToolCall:
         """Check the request and hand it to the tool.
 
         Raises:
+            HeaderMismatch: a header does not say what the arguments say.
             InvalidParams: the request state or the request itself is rejected.
             MissingRequiredClientCapability: the client lacks what the tool needs.
             OutputMismatch, CallbackReturnError: the author's fault, for masking.
         """
+        check_param_headers(
+            self.served.param_headers,
+            self.channel.caller.param_headers,
+            request.params.arguments,
+        )
         unanswered = self.conversation.resume(request.params)
         if unanswered is not None:
             return unanswered
@@ -73,16 +80,21 @@ class ToolCall:
             request = self._validate(self._with_answers(request))
         except ArgumentsError as error:
             _log.warning(
-                "tools/call %r: invalid arguments: %s", self.served.name, "; ".join(error.reasons)
+                "tools/call %r (request %r): invalid arguments: %s",
+                self.served.name,
+                self.channel.request_id,
+                "; ".join(error.reasons),
             )
             if invalid_arguments == "protocol_error":
                 raise InvalidParams(str(error)) from None
             return mcp.call_tool_result(error=str(error))
-        return await self._run(self.served.tool.call, request, self.channel)
+        except ToolError as error:
+            return mcp.call_tool_result(error=error.message)
+        return await self._run("call", request, self.channel)
 
     async def go_on(self, message: object, state: Any) -> Answer:
         """Hand a posted message to the tool."""
-        return await self._run(self.served.tool.handle_message, message, self.channel, state)
+        return await self._run("handle_message", message, self.channel, state)
 
     async def close(self, state: Any) -> None:
         """Let the tool clean up after a stream that was cut off."""
@@ -113,15 +125,15 @@ class ToolCall:
             raise CallbackReturnError(tool, "validate_request", checked, expected)
         return checked
 
-    async def _run(self, hook: Callable[..., Any], *args: Any) -> Answer:
+    async def _run(self, hook: Literal["call", "handle_message"], *args: Any) -> Answer:
         try:
-            answer = await run_hook(self.channel, hook, *args)
+            answer = await run_hook(self.channel, getattr(self.served.tool, hook), *args)
         except (ToolError, BaseExceptionGroup) as error:
             leaf = find_sole_leaf(error)
             if not isinstance(leaf, ToolError):
                 raise
             return mcp.call_tool_result(error=leaf.message)
-        return self._read_reply(hook.__name__, answer)
+        return self._read_reply(hook, answer)
 
     def _read_reply(self, hook: str, answer: Any) -> Answer:
         tool = self.served.tool

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from genmcp.providers.tool import Tool
 from genmcp.suite import Suite
 from genmcp.suite.served_tool import serve_tool
+from genmcp.testing.answering import AnsweringClient
 from genmcp.testing.tool_calls import call_tool
 from genmcp.wire.codec import decode, encode
 from genmcp.wire.json_text import read_json, write_json
@@ -24,19 +25,23 @@ if TYPE_CHECKING:
 
 
 def check_tool(
-    tool: ToolSource, examples: Sequence[Mapping[str, Any]] = ()
+    tool: ToolSource,
+    examples: Sequence[Mapping[str, Any]] = (),
+    client: AnsweringClient | None = None,
 ) -> list[mcp.CallToolResult]:
     """Check that a tool keeps its contract; return the results of the examples.
 
     It can be described and listed, its description survives the wire, it says what
     it does, it refuses arguments that it does not know with a result the model can
-    read, and it answers every one of `examples` without failing.
+    read, and it answers every one of `examples` without failing. `client` answers what
+    it asks.
 
     For a plain test: it runs trio for each example.
 
     Raises:
         AssertionError: naming the class and what to do.
     """
+    client = AnsweringClient() if client is None else client
     served = serve_tool(tool)
     cls = type(served.tool)
     owner = cls.__qualname__
@@ -44,9 +49,9 @@ def check_tool(
     _check_hooks(owner, cls)
     Suite(server_name="check", server_version="0", tools=[served.tool])
     if served.described.input_schema.get("additionalProperties") is False:
-        refused = call_tool(served.tool, {"no such argument": 1})
+        refused = call_tool(served.tool, {"no such argument": 1}, client)
         assert refused.is_error, f"{owner}: an unknown argument was not refused"
-    results = [call_tool(served.tool, example) for example in examples]
+    results = [call_tool(served.tool, example, client) for example in examples]
     for example, result in zip(examples, results, strict=True):
         assert not result.is_error, (
             f"{owner}: the example {dict(example)!r} was answered with an error: {result.content!r}"

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
-from genmcp.errors import McpError
+from genmcp.errors import HEADER_MISMATCH, McpError
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
+from genmcp.providers.param_headers import ParamHeader, read_param_headers, render_param
 from genmcp.server import Server
 from genmcp.testing.answering import ASKS_ANYTHING, AnsweringClient
 from genmcp.testing.memory_http import MemoryResponse, exchange
@@ -106,6 +107,9 @@ class Answer:
 class Client(RepoMethods):
     """Talks to a server in this process.
 
+    Arguments that a tool wants repeated in headers (`x-mcp-header`) are, as an official
+    client does it: for the tools it has listed. `call_tool` lists them when it has to.
+
     Args:
         server: a `Server` such as a Suite, or an ASGI app that serves MCP.
         capabilities: what the client declares on every request; with `answers`,
@@ -137,6 +141,7 @@ class Client(RepoMethods):
         )
         self._path = path
         self._ids = itertools.count(1)
+        self._param_headers: dict[str, tuple[ParamHeader, ...]] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -162,7 +167,9 @@ class Client(RepoMethods):
     async def list_tools(self, cursor: str | None = None) -> mcp.ListToolsResult:
         """Ask for one page of the tools. Raises as `discover`."""
         params = {} if cursor is None else {"cursor": cursor}
-        return decode(mcp.ListToolsResult, await self.request("tools/list", params))
+        page = decode(mcp.ListToolsResult, await self.request("tools/list", params))
+        self._param_headers |= {tool.name: _read_param_headers(tool) for tool in page.tools}
+        return page
 
     async def list_all_tools(self) -> Sequence[mcp.Tool]:
         """Ask for all pages of the tools. Raises as `discover`."""
@@ -187,7 +194,8 @@ class Client(RepoMethods):
         """Call a tool and wait for its result.
 
         Progress is asked for when `on_progress` is given, logs from `log_level`
-        when `on_log` is. Raises as `discover`.
+        when `on_log` is. Refused because headers do not repeat the arguments, it
+        lists the tools and tries once more. Raises as `discover`.
         """
         params: dict[str, Any] = {"name": name, "arguments": dict(arguments or {})}
         meta: dict[str, Any] = {}
@@ -204,7 +212,16 @@ class Client(RepoMethods):
             else:
                 raise AssertionError(f"nobody asked for {message!r}")
 
-        result = await self.request_answered("tools/call", params, meta=meta, hear=hear)
+        known = self._param_headers.get(name, ())
+        try:
+            result = await self.request_answered("tools/call", params, meta=meta, hear=hear)
+        except ServerError as error:
+            if error.code != HEADER_MISMATCH:
+                raise
+            await self.list_all_tools()
+            if self._param_headers.get(name, ()) == known:
+                raise
+            result = await self.request_answered("tools/call", params, meta=meta, hear=hear)
         if result.get("resultType") == "input_required":
             return decode(mcp.InputRequiredResult, result)
         return decode(mcp.CallToolResult, result)
@@ -299,7 +316,17 @@ class Client(RepoMethods):
         ]
         if method in _NAMED:
             fields.append(("mcp-name", encode_header_value(str(params[_NAMED[method]]))))
+        if method == mcp.CallToolRequest.method:
+            fields += self._render_params(params)
         return [(name.encode("ascii"), value.encode("ascii")) for name, value in fields]
+
+    def _render_params(self, params: Mapping[str, Any]) -> list[tuple[str, str]]:
+        fields: list[tuple[str, str]] = []
+        for header in self._param_headers.get(params["name"], ()):
+            text = render_param(header.find_value(params.get("arguments") or {}))
+            if text is not None:
+                fields.append((f"mcp-param-{header.key}", encode_header_value(text)))
+        return fields
 
     def _meta(self) -> dict[str, Any]:
         return {
@@ -318,6 +345,13 @@ def encode_header_value(value: str) -> str:
     if plain and not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     return "=?base64?" + base64.b64encode(value.encode("utf-8")).decode("ascii") + "?="
+
+
+def _read_param_headers(tool: mcp.Tool) -> tuple[ParamHeader, ...]:
+    try:
+        return read_param_headers(tool.input_schema)
+    except ValueError:
+        return ()  # an official client would not even show such a tool
 
 
 def _read_response(message: dict[str, Any], request_id: mcp.RequestId) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from genmcp.testing.beside import run_beside
 from genmcp.testing.fake_channel import read_logs, read_progress
 from genmcp.testing.requests import fake_caller, fake_request
 from genmcp.testing.sink import RecordingSink
+from genmcp.wire.json_text import write_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -48,6 +49,7 @@ def call_tool(
         McpError: the answer is a JSON-RPC error.
         Exception: what the tool raised, where a client would see a masked error.
         AssertionError: the tool asks, and `client` does not answer.
+        EncodeError: the arguments are not JSON; write dates and the like as text.
         RuntimeError: called inside a trio test; `await call_tool_async(...)` there.
     """
     if trio.lowlevel.in_trio_run():
@@ -97,6 +99,7 @@ class _Bench:
         self._caller = fake_caller() if caller is None else caller
 
     def request(self, arguments: Mapping[str, Any]) -> mcp.CallToolRequest[Any]:
+        write_json(dict(arguments))  # what no client could send is the test's mistake
         return fake_request(self._name, arguments, caller=self._caller)
 
     @asynccontextmanager

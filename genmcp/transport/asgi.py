@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -23,6 +24,7 @@ import trio
 from genmcp.errors import InternalError, InvalidRequest, McpError
 from genmcp.events import ClientGone, Failed
 from genmcp.mux import Mux
+from genmcp.mux.failure import is_crash
 from genmcp.mux.mux import CLEANUP_SECONDS, MAX_QUEUED_MESSAGES, MAX_THREADS
 from genmcp.tokens import Keyring
 from genmcp.transport.exchange import BodyTooLargeError, Exchange, Scope
@@ -36,11 +38,12 @@ from genmcp.transport.inbound import (
     Refusal,
 )
 from genmcp.transport.reply import OK, Reply, find_status, render_accepted, render_refusal
-from genmcp.transport.watch import run_watched
+from genmcp.transport.watch import run_watched, watch_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from genmcp.channel import Caller
     from genmcp.server import Server
     from genmcp.transport.exchange import Receive, Send
 
@@ -51,6 +54,10 @@ Assigns: TypeAlias = (
 
 Principal: TypeAlias = Callable[[Scope], str | Awaitable[str | None] | None]
 """Tells from the ASGI scope who was authenticated, as a steady name, if anybody was."""
+
+SECRET_KEY_VARIABLE: Final = "GENMCP_SECRET_KEY"
+"""The environment variable read where no `secret_key` is given: one secret, or several
+with spaces between, the newest first."""
 
 KEEPALIVE_SECONDS: Final = 15.0
 BODY_TIMEOUT_SECONDS: Final = 30.0
@@ -85,11 +92,13 @@ class StreamableHTTP:
             `assigns` may. What is sealed for one principal is refused from another.
         secret_key: one secret, or several for rotation with the newest first; seals
             cursors and request state. The same for all processes that serve the same
-            clients. Without it, what this process sealed dies with it.
+            clients. Default: what GENMCP_SECRET_KEY holds, several with spaces between;
+            without either, what this process sealed dies with it.
         keepalive_seconds: how long a call may be silent before the client is shown
             that it lives.
         max_body_bytes: the largest request body read.
-        body_timeout_seconds: how long a request's body may take to arrive.
+        body_timeout_seconds: how long a request's body may take to arrive, and then
+            `assigns` and `principal` to answer.
         max_json_depth: how deep a body's arrays and objects may be nested.
         cleanup_seconds: how long a call may clean up once its client has gone.
         max_queued_messages: how many posted messages may wait for one call.
@@ -181,7 +190,9 @@ class StreamableHTTP:
             await self._answer(scope, exchange)
         except ClientGone:
             pass
-        except Exception as error:  # noqa: BLE001 - no request may stay unanswered
+        except BaseException as error:
+            if not is_crash(error):
+                raise
             await _answer_crash(exchange, error)
 
     async def _answer(self, scope: Scope, exchange: Exchange) -> None:
@@ -242,10 +253,8 @@ class StreamableHTTP:
         exchange.reply = Reply(caller.request_id)
         if self._assigns is not None or self._principal is not None:
             try:
-                caller = attrs.evolve(
-                    caller,
-                    assigns=await self._read_assigns(scope),
-                    principal=await self._read_principal(scope),
+                caller = await watch_over(
+                    self._identify(scope, caller), exchange, self._body_timeout_seconds
                 )
             except McpError as error:
                 status = find_status(error)
@@ -253,6 +262,10 @@ class StreamableHTTP:
                     exchange,
                     Refusal(403 if status == OK else status, error, caller.request_id),
                 )
+                return
+            except trio.TooSlowError:
+                slow = InternalError("It could not be found out in time who is calling")
+                await _refuse(exchange, Refusal(503, slow, caller.request_id))
                 return
         if self.mux.draining:
             await _refuse(exchange, Refusal(503, _shutting_down()))
@@ -265,6 +278,13 @@ class StreamableHTTP:
                 raise RuntimeError(f"{received.request.method} ended without an answer")
             with trio.move_on_after(_LAST_FRAME_SECONDS):
                 await exchange.write(Failed(_shutting_down()))
+
+    async def _identify(self, scope: Scope, caller: Caller) -> Caller:
+        return attrs.evolve(
+            caller,
+            assigns=await self._read_assigns(scope),
+            principal=await self._read_principal(scope),
+        )
 
     async def _read_assigns(self, scope: Scope) -> Mapping[str, Any]:
         assigns: Any = {} if self._assigns is None else self._assigns
@@ -296,7 +316,7 @@ def _shutting_down() -> McpError:
     return InternalError("The server is shutting down")
 
 
-async def _answer_crash(exchange: Exchange, error: Exception) -> None:
+async def _answer_crash(exchange: Exchange, error: BaseException) -> None:
     """Log what must not happen, and answer it all the same."""
     error_id = secrets.token_hex(8)
     _log.error("serving a request failed, error id %s", error_id, exc_info=error)
@@ -334,8 +354,11 @@ async def _live(receive: Receive, send: Send) -> None:
 def _make_keyring(secret_key: str | bytes | Sequence[str | bytes] | None) -> Keyring:
     if secret_key is not None:
         return Keyring([secret_key] if isinstance(secret_key, str | bytes) else secret_key)
-    _log.warning(
-        "no secret_key is set: a random one is used, so cursors and request state are "
-        "valid in this process only, and not after a restart"
+    if from_environment := os.environ.get(SECRET_KEY_VARIABLE, "").split():
+        return Keyring(from_environment)
+    _log.info(
+        "neither secret_key nor %s is given: a random one is used. Fine for one process; "
+        "cursors and request state end with it",
+        SECRET_KEY_VARIABLE,
     )
     return Keyring.random()

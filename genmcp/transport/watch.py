@@ -10,12 +10,19 @@ Spec: basic/patterns/cancellation#transport-specific-cancellation
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import trio
 
+from genmcp.events import ClientGone
+from genmcp.mux.failure import is_crash
+
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from genmcp.mux import Call
+
+T = TypeVar("T")
 
 
 class Client(Protocol):
@@ -42,6 +49,42 @@ async def run_watched(call: Call, client: Client, keepalive_seconds: float) -> N
         nursery.start_soon(_watch, call, client, keepalive_seconds)
         await call.run()
         nursery.cancel_scope.cancel()
+
+
+async def watch_over(work: Coroutine[Any, Any, T], client: Client, timeout_seconds: float) -> T:
+    """Do what must be done before a call can be opened; stop when `client` leaves.
+
+    Raises:
+        ClientGone: the client left first.
+        trio.TooSlowError: `work` took longer than `timeout_seconds`.
+        Exception: what `work` raises, as it is.
+
+    Cancellation: `work` is cancelled.
+    """
+    results: list[T] = []
+    failure: BaseException | None = None
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_cancel_when_gone, client, nursery.cancel_scope)
+        with trio.move_on_after(timeout_seconds) as deadline:
+            try:
+                results.append(await work)
+            except BaseException as error:
+                if not is_crash(error):
+                    raise
+                failure = error
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    if deadline.cancelled_caught:
+        raise trio.TooSlowError
+    if not results:
+        raise ClientGone("the client left before its call was opened")
+    return results[0]
+
+
+async def _cancel_when_gone(client: Client, scope: trio.CancelScope) -> None:
+    await client.wait_until_gone()
+    scope.cancel()
 
 
 async def _watch(call: Call, client: Client, keepalive_seconds: float) -> None:

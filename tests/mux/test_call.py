@@ -843,3 +843,189 @@ async def test_close_after_does_nothing_to_a_call_that_has_ended() -> None:
     await call.run()
     kept[0].close_after(1)
     assert sink.events == [Answered(DONE)]
+
+
+async def test_result_after_close_comes_too_late() -> None:
+    async def handle(channel: Channel) -> Any:
+        channel.close()
+        return DONE
+
+    call, sink, _ = open_call(HandlerServer(handle))
+    await call.run()
+    [event] = sink.events
+    assert isinstance(event, Failed)
+    assert "closed this call" in event.error.message
+
+
+class Panic(BaseException):
+    """What native code raises."""
+
+
+CRASHES: list[BaseException] = [
+    Panic("secret"),
+    GeneratorExit("secret"),
+    BaseExceptionGroup("secret", [Panic("a"), ValueError("b")]),
+    ExceptionGroup("secret", [ValueError("a"), ValueError("b")]),
+]
+
+
+@pytest.mark.parametrize("crash", CRASHES, ids=lambda crash: type(crash).__name__)
+@pytest.mark.parametrize("where", ["handler", "child", "message", "close", "cleanup"])
+async def test_whatever_a_hook_raises_stays_in_its_call(
+    crash: BaseException, where: str, nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail() -> None:
+        await trio.lowlevel.checkpoint()
+        raise crash
+
+    async def handle(channel: Channel) -> Any:
+        match where:
+            case "handler":
+                await fail()
+            case "child":
+                channel.start_soon(fail)
+                await trio.sleep_forever()
+            case "message":
+                channel.post("fail")
+            case "cleanup":
+                try:
+                    await trio.sleep_forever()
+                finally:
+                    await fail()
+            case _:
+                pass
+        return Stream(None)
+
+    async def on_message(message: object, channel: Channel, state: Any) -> Any:
+        await fail()
+
+    async def on_close(channel: Channel, state: Any) -> None:
+        await fail()
+
+    call, sink, mux = open_call(HandlerServer(handle, on_message=on_message, on_close=on_close))
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    call.client_gone()
+    await wait_all_tasks_blocked()
+    assert mux.open_calls == 0
+    assert len(sink.endings) == (1 if where in {"handler", "child", "message"} else 0)
+    for ending in sink.endings:
+        assert isinstance(ending, Failed)
+        assert ending.error.message == "Internal server error"
+    assert "secret" in caplog.text
+
+
+async def test_stray_cancellation_is_a_crash(caplog: pytest.LogCaptureFixture) -> None:
+    async def handle(channel: Channel) -> Any:
+        kept: list[BaseException] = []
+        with trio.move_on_after(0):
+            try:
+                await trio.sleep_forever()
+            except trio.Cancelled as error:
+                kept.append(error)
+                raise
+        raise kept[0]
+
+    call, sink, _ = open_call(HandlerServer(handle))
+    await call.run()
+    [event] = sink.events
+    assert isinstance(event, Failed)
+    assert event.error.data["errorId"] in caplog.text
+
+
+@pytest.mark.parametrize("verb", ["post", "start_soon", "close", "close_after"])
+async def test_verbs_of_the_loop_refuse_another_thread_and_change_nothing(
+    verb: str, nursery: trio.Nursery
+) -> None:
+    log: list[Any] = []
+    call, sink, mux = open_call(streaming_server(log))
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    channel: Channel = log[0]
+    arguments: dict[str, tuple[Any, ...]] = {
+        "post": ("stop",),
+        "start_soon": (trio.sleep, 0),
+        "close": (),
+        "close_after": (1,),
+    }
+    refused: list[Exception] = []
+
+    def work() -> None:
+        try:
+            getattr(channel, verb)(*arguments[verb])
+        except RuntimeError as error:
+            refused.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert [str(error).split(":")[0] for error in refused] == [verb]
+    await wait_all_tasks_blocked()
+    assert sink.events == []
+    assert mux.open_calls == 1
+    channel.post("stop")
+    await wait_all_tasks_blocked()
+    assert sink.events == [Answered(DONE)]
+
+
+async def test_call_that_outlives_its_cleanup_time_is_logged_once(
+    autojump_clock: trio.testing.MockClock,
+    nursery: trio.Nursery,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        until = trio.current_time() + 60
+        while trio.current_time() < until:
+            with contextlib.suppress(trio.Cancelled), trio.CancelScope(shield=True):
+                await trio.sleep(3)
+
+    call, _, mux = open_call(HandlerServer(handle))
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    call.client_gone()
+    await mux.drain(200)
+    assert caplog.text.count("still runs 5 s after its client has gone") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "logged"),
+    [
+        (InvalidParams("no such city"), "error -32602: no such city"),
+        (Error("x"), "error -32603: x"),
+    ],
+)
+async def test_errors_meant_for_the_client_are_in_the_log(
+    error: Any, logged: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+
+    async def handle(channel: Channel) -> Any:
+        if isinstance(error, Exception):
+            raise error
+        return error
+
+    call, _, _ = open_call(HandlerServer(handle))
+    await call.run()
+    assert f"tools/call 'any' (request 1): {logged}" in caplog.text
+
+
+class Unshowable:
+    """Cannot be shown."""
+
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("value", [list(range(100_000)), "x" * 100_000, Unshowable()])
+async def test_wrong_return_is_shown_short_whatever_it_is(
+    value: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        return value
+
+    call, _, _ = open_call(HandlerServer(handle))
+    await call.run()
+    assert "handle_request returned" in caplog.text
+    assert type(value).__name__ in caplog.text
+    message = str(caplog.records[-1].exc_info[1])  # type: ignore[index]
+    assert len(message) < 400

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 
 import pytest
 import trio
@@ -18,7 +18,7 @@ async def cancel_while(
     body: Step, *, cleanup_seconds: float = 5
 ) -> tuple[HandlerScope, trio.Event]:
     """Run `body` in a scope and cancel it once everything is blocked."""
-    scope = HandlerScope(cleanup_seconds)
+    scope = HandlerScope(cleanup_seconds, on_late=lambda: None)
     ended = trio.Event()
 
     async def run() -> None:
@@ -172,7 +172,7 @@ async def test_cancellation_passes_through_the_handlers_own_nursery(
 
 
 async def test_handler_that_only_passes_checkpoints_is_cancelled() -> None:
-    scope = HandlerScope(5)
+    scope = HandlerScope(5, on_late=lambda: None)
     steps: list[str] = []
 
     async def body() -> None:
@@ -227,7 +227,7 @@ async def test_cancellation_waits_for_a_thread() -> None:
             await trio.lowlevel.checkpoint()
             steps.append("cleaned")
 
-    scope = HandlerScope(60)
+    scope = HandlerScope(60, on_late=lambda: None)
     ended = trio.Event()
 
     async def run() -> None:
@@ -248,7 +248,7 @@ async def test_authors_timeout_that_ends_with_the_call_does_not_hide_it(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """The inner deadline and the cancellation come in the same instant."""
-    scope = HandlerScope(5)
+    scope = HandlerScope(5, on_late=lambda: None)
     steps: list[str] = []
 
     async def body() -> None:
@@ -324,6 +324,51 @@ async def test_result_passes_through_and_errors_do_too() -> None:
         await trio.lowlevel.checkpoint()
         raise KeyError("x")
 
-    assert await HandlerScope(5).run(give()) == 5
+    assert await HandlerScope(5, on_late=lambda: None).run(give()) == 5
     with pytest.raises(KeyError):
-        await HandlerScope(5).run(fail())
+        await HandlerScope(5, on_late=lambda: None).run(fail())
+
+
+@pytest.mark.parametrize("pause", [trio.lowlevel.checkpoint, lock_and_release, through_a_channel])
+async def test_checkpoint_inside_an_inner_shield_is_passed(
+    pause: Step, autojump_clock: trio.testing.MockClock
+) -> None:
+    """The cancellation cannot get in there: it waits, and the handler goes on."""
+    steps: list[str] = []
+
+    async def body() -> None:
+        with trio.CancelScope(shield=True):
+            await trio.sleep(1)
+            await pause()
+            steps.append("through")
+        try:
+            await trio.sleep_forever()
+        finally:
+            await pause()
+            steps.append("cleaned")
+
+    _, ended = await cancel_while(body)
+    await ended.wait()
+    assert steps == ["through", "cleaned"]
+
+
+class Foreign:
+    """Awaits something that is not trio's, as asyncio's futures do."""
+
+    def __await__(self) -> Generator[object]:
+        yield self
+
+
+async def test_awaiting_what_is_not_trios_raises_where_it_is_awaited() -> None:
+    steps: list[str] = []
+
+    async def body() -> str:
+        with pytest.raises(TypeError, match="handlers run on trio") as caught:
+            await Foreign()
+        assert "asyncio.run" in str(caught.value)
+        await trio.lowlevel.checkpoint()
+        steps.append("went on")
+        return "done"
+
+    assert await HandlerScope(5, on_late=lambda: None).run(body()) == "done"
+    assert steps == ["went on"]

@@ -450,7 +450,7 @@ def test_template_outside_the_prefix_is_refused() -> None:
         ({"prompts": [Notes]}, "expected a PromptRepo or a subclass of PromptRepo"),
         ({"resources": [Texts]}, "Texts cannot be made without arguments"),
         ({"resources": [ResourceRepo]}, "ResourceRepo does not define list_resources, read"),
-        ({"resources": 5}, "not iterable"),
+        ({"resources": 5}, "resources must be a list"),
     ],
 )
 def test_what_is_no_repository_is_refused(options: dict[str, Any], message: str) -> None:

@@ -15,6 +15,7 @@ from genmcp import (
     BlockingChannel,
     CallbackReturnError,
     Channel,
+    EncodeError,
     Error,
     InputRequired,
     InvalidParams,
@@ -624,3 +625,81 @@ async def test_fake_channel_records_what_a_hook_sends() -> None:
     assert channel.logs == [("info", {"k": 1})]
     channel.disconnect()
     assert not await channel.send_progress(5)
+
+
+# -- mistakes, named when the class is defined --------------------------------------
+
+
+def test_async_hook_of_a_blocking_tool_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"Mixed.call is async, and gets a Channel"):
+
+        class Mixed(Tool[AddArgs, BlockingChannel], name="mixed"):
+            async def call(self, request: Any, channel: Any) -> str:
+                return "x"
+
+
+@pytest.mark.parametrize("hook", ["handle_message", "handle_close"])
+def test_streaming_hooks_with_the_wrong_parameters_are_refused(hook: str) -> None:
+    async def wrong(self: Any) -> None: ...
+
+    with pytest.raises(TypeError, match=rf"Bad\.{hook} must take \(self, "):
+        type("Bad", (Tool,), {hook: wrong})
+
+
+def test_misspelt_keyword_is_told_what_was_meant() -> None:
+    with pytest.raises(TypeError, match="unknown class keyword titel; did you mean title"):
+
+        class Bad(Tool, name="bad", titel="x"):  # type: ignore[call-arg]
+            async def call(self, request: Any, channel: Any) -> str:
+                return "x"
+
+
+def test_question_without_a_key_is_refused_with_the_form_it_takes() -> None:
+    with pytest.raises(TypeError, match="questions under keys"):
+        InputRequired(FORM)  # type: ignore[arg-type]
+
+
+def test_tool_that_cannot_be_listed_is_refused_when_it_is_served() -> None:
+    class Bad(Tool, name="bad", description="lone \ud800"):
+        async def call(self, request: Any, channel: Any) -> str:
+            return "x"
+
+    class Worse(Tool, name="worse", meta={"x": float("nan")}):
+        async def call(self, request: Any, channel: Any) -> str:
+            return "x"
+
+    for tool in (Bad, Worse):
+        with pytest.raises(ValueError, match=f"{tool.__name__} cannot be listed"):
+            Suite(server_name="s", server_version="1", tools=[tool])
+
+
+def test_unknown_required_capability_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    class Needs(Tool, name="needs", requires={"elicitaton": {}}):
+        async def call(self, request: Any, channel: Any) -> str:
+            return "x"
+
+    assert "'elicitaton'" in caplog.text
+
+
+def test_tool_error_of_the_validation_is_a_result() -> None:
+    class Picky(Add, name="picky"):
+        def validate_request(self, request: Any) -> Any:
+            raise ToolError("not today")
+
+    assert call_tool(Picky(), a=1, b=2) == mcp.call_tool_result(error="not today")
+
+
+def test_text_of_a_result_is_its_blocks_of_text() -> None:
+    result = mcp.call_tool_result(("text", "a"), ("image", ("image/png", b"x")), ("text", "b"))
+    assert result.text == "a\nb"
+    assert mcp.call_tool_result().text == ""
+
+
+def test_vocabulary_in_data_is_refused() -> None:
+    with pytest.raises(TypeError, match="pass content as it is"):
+        mcp.call_tool_result(data=mcp.TextContent(text="x"))
+
+
+def test_arguments_that_no_client_could_send_are_the_tests_mistake() -> None:
+    with pytest.raises(EncodeError, match="a"):
+        call_tool(Add(), a=object(), b=1)

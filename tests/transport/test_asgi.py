@@ -11,6 +11,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from genmcp.errors import InvalidParams, McpError
 from genmcp.mcp import v2607 as mcp
+from genmcp.testing import Client
 from genmcp.tokens import Keyring
 from genmcp.transport.asgi import StreamableHTTP
 from tests.transport.asgi_server import CALL_HEADERS, Connection, HandlerServer, call_body
@@ -539,6 +540,53 @@ async def test_principal_reaches_the_handler(principal: Any) -> None:
     assert connection.json["result"]["content"][0]["text"] == "'ada'"
 
 
+@pytest.mark.parametrize(
+    "crash",
+    [KeyError("x"), SystemExit(1), GeneratorExit(), BaseExceptionGroup("g", [SystemExit(1)])],
+)
+async def test_crash_of_assigns_is_a_server_error(
+    crash: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    def assigns(_scope: Any) -> dict[str, Any]:
+        raise crash
+
+    connection = await Connection(call_body("i")).run(make_app(assigns=assigns))
+    assert error_of(connection) == (500, -32603, "Internal server error")
+    assert connection.json["error"]["data"]["errorId"] in caplog.text
+
+
+async def test_assigns_that_take_too_long_are_given_up(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def assigns(_scope: Any) -> dict[str, Any]:
+        await trio.sleep_forever()
+        raise AssertionError
+
+    connection = await Connection(call_body("i")).run(make_app(assigns=assigns))
+    status, code, message = error_of(connection)
+    assert (status, code) == (503, -32603)
+    assert "who is calling" in message
+
+
+async def test_assigns_end_when_the_client_leaves(nursery: trio.Nursery) -> None:
+    ended = trio.Event()
+
+    async def assigns(_scope: Any) -> dict[str, Any]:
+        try:
+            await trio.sleep_forever()
+        finally:
+            ended.set()
+        raise AssertionError
+
+    async with Client(make_app(assigns=assigns)) as client:
+        with trio.move_on_after(60):
+            async with trio.open_nursery() as inner:
+                inner.start_soon(client.call_tool, "any")
+                await trio.testing.wait_all_tasks_blocked()
+                inner.cancel_scope.cancel()
+    assert ended.is_set()
+
+
 async def test_principal_may_refuse_the_request() -> None:
     def principal(_scope: Any) -> str:
         raise McpError("Who are you?", code=1)
@@ -711,7 +759,20 @@ def test_setting_that_makes_no_sense_is_named(setting: str, value: Any) -> None:
         make_app(**{setting: value})
 
 
-def test_missing_secret_key_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_secret_keys_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    sealed = Keyring(["old" * 10]).seal("p", b"x", ttl_seconds=60)
+    monkeypatch.setenv("GENMCP_SECRET_KEY", f"{'new' * 10} {'old' * 10}")
+    app = make_app(secret_key=None)
+    assert app.mux.keyring.unseal("p", sealed) == b"x"
+    given = make_app(secret_key=SECRET).mux.keyring.seal("p", b"y", ttl_seconds=60)
+    assert Keyring([SECRET]).unseal("p", given) == b"y"
+
+
+def test_missing_secret_key_is_said_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GENMCP_SECRET_KEY", raising=False)
+    caplog.set_level("INFO")
     make_app()
     assert not caplog.records
     make_app(secret_key=None)

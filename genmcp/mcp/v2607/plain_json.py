@@ -20,6 +20,7 @@ from typing import Any, Final, cast
 import attrs
 
 from genmcp.mcp.unset import UNSET
+from genmcp.mcp.v2607.fields import WireObject
 
 
 def is_record(value: object) -> bool:
@@ -52,6 +53,11 @@ def _plain(place: str, value: Any) -> Any:
     if isinstance(value, list | tuple):
         items = cast("list[Any]", value)
         return [_plain(f"{place}[{index}]", item) for index, item in enumerate(items)]
+    if isinstance(value, WireObject):
+        raise TypeError(
+            f"{place} is a {type(value).__qualname__} of the protocol; pass content as it is, "
+            "beside data="
+        )
     if is_record(value):
         return _plain_members(place, {name: getattr(value, name) for name in _field_names(value)})
     if isinstance(value, set | frozenset):

@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 from genmcp.mcp.unset import UNSET
 from genmcp.mcp.v2607.base import Icon, MetaObject, meta_problem
 from genmcp.mcp.v2607.checks import Check
-from genmcp.mcp.v2607.content import ContentBlock
+from genmcp.mcp.v2607.content import ContentBlock, TextContent
 from genmcp.mcp.v2607.exchange import (
     InputResponseRequestParams,
     Notification,
@@ -131,6 +131,11 @@ class CallToolResult(Result):
     content: Sequence[ContentBlock] = attrs.field(factory=list[ContentBlock], metadata=required())
     structured_content: Any = UNSET
     is_error: bool | None = None
+
+    @property
+    def text(self) -> str:
+        """The blocks of text in `content`, a line end between them."""
+        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
