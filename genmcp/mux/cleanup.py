@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 from types import coroutine
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import outcome
 import trio
@@ -111,7 +111,7 @@ class HandlerScope:
         refused: TypeError | None = None
         while True:
             try:
-                trap = body.send(answer) if refused is None else body.throw(refused)
+                trap: Any = body.send(answer) if refused is None else body.throw(refused)
             except StopIteration as done:
                 result: T = done.value
                 return result
@@ -121,7 +121,7 @@ class HandlerScope:
             # Trio answers with an outcome, errors included. Something is thrown
             # only when a run is given up half-way, and `body` is given up too.
             try:
-                answer = yield from self._wait(trap, body)
+                answer = cast("Any", (yield from self._wait(trap, body)))
             except BaseException:
                 self._abandoned = True
                 body.close()

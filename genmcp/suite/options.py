@@ -6,7 +6,7 @@ Layer: suite.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from genmcp.errors import show
 
@@ -19,10 +19,11 @@ def read_list(name: str, given: Iterable[T]) -> tuple[T, ...]:
     Raises:
         TypeError: it is no list of providers.
     """
-    unchecked: Any = given
-    if isinstance(unchecked, str | bytes | Mapping | type) or not isinstance(unchecked, Iterable):
-        raise TypeError(f"Suite: {name} must be a list, got {show(unchecked)}")
-    return tuple(cast("Iterable[T]", unchecked))
+    # The types say so; what is no list, or only iterable by accident, is an easy slip.
+    accidental = isinstance(given, str | bytes | Mapping | type)
+    if accidental or not isinstance(given, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"Suite: {name} must be a list, got {show(cast('object', given))}")
+    return tuple(given)
 
 
 def check_text(name: str, value: object, *, optional: bool = False) -> None:

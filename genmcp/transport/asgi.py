@@ -55,7 +55,7 @@ Assigns: TypeAlias = (
 Principal: TypeAlias = Callable[[Scope], str | Awaitable[str | None] | None]
 """Tells from the ASGI scope who was authenticated, as a steady name, if anybody was."""
 
-SECRET_KEY_VARIABLE: Final = "GENMCP_SECRET_KEY"
+SECRET_KEY_VARIABLE: Final = "GENMCP_SECRET_KEY"  # noqa: S105 - a name, not a secret
 """The environment variable read where no `secret_key` is given: one secret, or several
 with spaces between, the newest first."""
 

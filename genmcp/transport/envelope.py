@@ -152,8 +152,13 @@ def describe_unknown(method: str) -> str:
     return f"Method not found: {show(method)}"
 
 
-def read_caller(request_id: mcp.RequestId, request: mcp.Request, meta: dict[str, Any]) -> Caller:
-    """Return who calls, without `assigns`.
+def read_caller(
+    request_id: mcp.RequestId,
+    request: mcp.Request,
+    meta: dict[str, Any],
+    param_headers: Mapping[str, str | None],
+) -> Caller:
+    """Return who calls, without `assigns` and `principal`.
 
     Raises:
         InvalidParams: a key of `_meta` has a value of the wrong type, such as a log
@@ -176,4 +181,5 @@ def read_caller(request_id: mcp.RequestId, request: mcp.Request, meta: dict[str,
         progress_token=typed.progress_token,
         log_level=typed.log_level,
         meta=meta,
+        param_headers=param_headers,
     )

@@ -45,7 +45,7 @@ from genmcp.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from genmcp.channel import Caller
     from genmcp.transport.reply import HeaderPairs
@@ -85,15 +85,11 @@ class ReceivedRequest:
     """A request that may run.
 
     Attributes:
-        caller: who calls; its `assigns` are the shell's to fill in.
-        param_headers: the `Mcp-Param-*` headers, decoded, by the lower-case rest of
-            their name; `None` for a value that could not be read. For whoever knows
-            the tool to compare.
+        caller: who calls; its `assigns` and `principal` are the shell's to fill in.
     """
 
     request: mcp.Request
     caller: Caller
-    param_headers: Mapping[str, str | None]
 
 
 Received: TypeAlias = ReceivedRequest | ReceivedNotification | Refusal
@@ -223,8 +219,8 @@ class Inbound:
         if message.method not in self._methods:
             raise MethodNotFound(describe_unknown(message.method))
         request = decode_request(message.method, message.params or {})
-        caller = read_caller(message.id, request, meta)
-        return ReceivedRequest(request, caller, read_params(headers))
+        caller = read_caller(message.id, request, meta, read_params(headers))
+        return ReceivedRequest(request, caller)
 
 
 def _refuse(status: int, message: str, headers: HeaderPairs = ()) -> Refusal:

@@ -623,7 +623,7 @@ def test_request_becomes_the_class_of_its_method_and_its_caller() -> None:
     assert caller.progress_token == 0
     assert caller.meta == meta
     assert caller.assigns == {}
-    assert received.param_headers == {}
+    assert caller.param_headers == {}
 
 
 @pytest.mark.parametrize("request_id", [0, -1, 2**63, "", "1", "é", "x" * 500], ids=ascii)
@@ -689,11 +689,11 @@ def test_method_outside_the_vocabulary_is_served_if_the_server_says_so() -> None
     assert received.caller.progress_token == "t"
 
 
-def test_parameter_headers_are_handed_on_decoded() -> None:
+def test_parameter_headers_are_the_callers_decoded() -> None:
     received = accept(
         request(), headers((b"mcp-param-Region", b"=?base64?w7w=?="), (b"mcp-param-n", b"\xff"))
     )
-    assert received.param_headers == {"region": "ü", "n": None}
+    assert received.caller.param_headers == {"region": "ü", "n": None}
 
 
 # -- notifications -----------------------------------------------------------------
