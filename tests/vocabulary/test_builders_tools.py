@@ -404,3 +404,12 @@ def test_one_of_the_cache_options_fills_the_other() -> None:
         "nextCursor": "",
         "tools": [],
     }
+
+
+def test_text_of_what_a_model_said_is_its_blocks_of_text() -> None:
+    one = mcp.CreateMessageResult(role="assistant", content=mcp.TextContent(text="a"), model="m")
+    picture = mcp.ImageContent(data="aGk=", mime_type="image/png")
+    many = mcp.CreateMessageResult(
+        role="assistant", content=[mcp.TextContent(text="a"), picture], model="m"
+    )
+    assert (one.text, many.text) == ("a", "a")

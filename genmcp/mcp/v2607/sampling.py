@@ -10,7 +10,7 @@ import attrs
 
 from genmcp.mcp.v2607.base import JSONObject, MetaObject, Role, unit_interval_problem
 from genmcp.mcp.v2607.checks import Check
-from genmcp.mcp.v2607.content import SamplingMessageContentBlock
+from genmcp.mcp.v2607.content import SamplingMessageContentBlock, TextContent
 from genmcp.mcp.v2607.fields import WireObject, checked
 from genmcp.mcp.v2607.tools import Tool
 
@@ -90,3 +90,9 @@ class CreateMessageResult(SamplingMessage):
 
     model: str
     stop_reason: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The blocks of text in `content`, a line end between them."""
+        blocks = [self.content] if isinstance(self.content, WireObject) else self.content
+        return "\n".join(block.text for block in blocks if isinstance(block, TextContent))
