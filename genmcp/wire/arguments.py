@@ -11,14 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, get_args, get_origin
 
+from genmcp.wire.json_kinds import count_values
 from genmcp.wire.problems import render_problems, render_reasons
-from genmcp.wire.repair import repair
+from genmcp.wire.repair import MAX_VALUES, TooManyValues, repair
 from genmcp.wire.schema import CompiledSchema, SchemaError, compile_schema, nests_too_deep
 from genmcp.wire.schema_rules import copy_schema
 from genmcp.wire.typed import CastError, Reader, Shapes, build_reader, write_schema
-from genmcp.wire.violation import Violation, describe
+from genmcp.wire.violation import MAX_PROBLEMS, Violation, describe
 
 _TOO_DEEP: Final = "are nested too deeply"
+_TOO_MANY: Final = (
+    "hold too many values for any to be taken out of quotes; "
+    "send numbers, booleans, arrays and objects without quotes"
+)
 
 
 class ArgumentsError(ValueError):
@@ -101,7 +106,8 @@ class ArgumentReader:
         `arguments` itself is left as it is. None stands for no arguments at all.
 
         Raises:
-            ArgumentsError: they do not fit; tells everything that is wrong.
+            ArgumentsError: they do not fit; tells what is wrong, all of it unless that
+                is very much.
         """
         # The type says mapping, but a model may have sent anything.
         if arguments is not None and not isinstance(arguments, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -115,7 +121,9 @@ class ArgumentReader:
                     )
                 ]
             )
-        value: Any = {} if arguments is None else dict(arguments)
+        value: Any = arguments
+        if self._cast is None or not isinstance(arguments, dict):
+            value = {} if arguments is None else dict(arguments)
         if not self._accepted.is_valid(value):
             value = self._mend(value)
         if self._cast is None:
@@ -133,15 +141,28 @@ class ArgumentReader:
         accepted = self._accepted
         if nests_too_deep(value):
             # What follows would look into them level by level.
-            raise ArgumentsError.of(accepted.violations(value))
-        repaired = repair(accepted.parts, value) if self._repair else value
+            raise ArgumentsError.of(accepted.explain(value))
+        if not self._repair:
+            raise ArgumentsError.of(self._find_violations(value))
+        try:
+            repaired = repair(accepted.parts, value)
+        except TooManyValues:
+            violations = self._find_violations(value)
+            if any(
+                not violation.keyword or violation.reason.endswith("got string")
+                for violation in violations
+            ):
+                violations.insert(0, Violation((), "", _TOO_MANY, _TOO_MANY))
+            raise ArgumentsError.of(violations) from None
         if repaired is value or not accepted.is_valid(repaired):
             raise ArgumentsError.of(self._find_violations(repaired))
         return repaired
 
     def _find_violations(self, value: Any) -> list[Violation]:
         """Return what is wrong with arguments that the schema refuses."""
-        violations = self._accepted.violations(value)
+        violations = self._accepted.explain(value)
+        if len(violations) > MAX_PROBLEMS or count_values(value, MAX_VALUES) > MAX_VALUES:
+            return violations
         places = [violation.path for violation in violations]
         # What only the class knows, such as the form of a date, where the schema has
         # nothing to say.

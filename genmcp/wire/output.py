@@ -67,4 +67,4 @@ class OutputChecker:
             OutputMismatch: places and reasons.
         """
         if not self._compiled.is_valid(value):
-            raise OutputMismatch(self._compiled.violations(value))
+            raise OutputMismatch(self._compiled.explain(value))

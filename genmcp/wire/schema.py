@@ -34,7 +34,7 @@ from genmcp.wire.schema_rules import (
     find_subschemas,
     join_pointer,
 )
-from genmcp.wire.violation import Violation
+from genmcp.wire.violation import MAX_PROBLEMS, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -43,8 +43,6 @@ __all__ = ["MAX_VALUE_DEPTH", "CompiledSchema", "SchemaError", "Violation", "com
 
 MAX_VALUE_DEPTH: Final = 254
 """How deep a value may nest: what can still be written as JSON."""
-
-_MAX_ERRORS: Final = 50
 
 _OUTWARD: Final = re.compile(r"Resource '([^']*)'")
 
@@ -86,14 +84,17 @@ class CompiledSchema:
         Of a large value not everything is told. The time this takes is bounded,
         whatever the value.
         """
-        if self.is_valid(value):
-            return []
+        return [] if self.is_valid(value) else self.explain(value)
+
+    def explain(self, value: object) -> list[Violation]:
+        """Return what is wrong with a value that does not fit."""
         if nests_too_deep(value):
             return [_describe_whole(f"nests deeper than {MAX_VALUE_DEPTH} levels")]
         try:
             if is_small(value, self.references):
-                errors = islice(self._validator.iter_errors(value), _MAX_ERRORS)
-                found = list(islice(read_errors(errors, [self.schema], value), _MAX_ERRORS))
+                errors = self._validator.iter_errors(value)
+                read = read_errors(errors, [self.schema], value)
+                found = list(islice(read, MAX_PROBLEMS + 1))
             else:
                 found = find_misfits(self.parts, self.references, value)
         except ValueError as error:

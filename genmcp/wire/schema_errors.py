@@ -82,6 +82,8 @@ class _ErrorReader:
                     yield from self._read_unknown(error, names)
                 case kinds.Required(property=name):
                     yield self._read_missing(error, name)
+                case kinds.BacktrackLimitExceeded() | kinds.RegexEngineFailure():
+                    yield self._read_unchecked(error)
                 case kinds.PropertyNames(error=inner):
                     yield from self._read_names(error, inner)
                 case _:
@@ -109,6 +111,16 @@ class _ErrorReader:
                 name=name,
                 candidates=tuple(known) if is_object(known) else (),
             )
+
+    def _read_unchecked(self, error: ValidationError) -> Violation:
+        """Return what to say of text that the regular expression could not be tried on."""
+        place = error.schema_path
+        holder = place[-2] if len(place) > 1 else ""
+        whose = "its names " if holder in ("patternProperties", "propertyNames") else ""
+        pattern = place[-1] if holder == "patternProperties" else self._find_rule(place)
+        rule = f"the pattern {shorten(pattern)}" if isinstance(pattern, str) else "its pattern"
+        reason = f"{whose}could not be checked against {rule}, which took too long; send less"
+        return Violation(tuple(error.instance_path), "pattern", reason, reason)
 
     def _read_missing(self, error: ValidationError, name: str) -> Violation:
         message = f"missing required field {quote(name)}"

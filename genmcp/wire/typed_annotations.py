@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Union, cast, get_args, ge
 
 import typing_extensions
 
+from genmcp.wire.schema_parts import find_own_kinds
 from genmcp.wire.typed_fields import is_typed
 from genmcp.wire.typed_hints import name_of
 from genmcp.wire.typed_shape import (
@@ -34,6 +35,7 @@ from genmcp.wire.typed_shape import (
     Scalar,
     Shape,
     Text,
+    find_kinds,
     strip_notes,
 )
 
@@ -120,7 +122,9 @@ class AnnotationReader:
             TypeError: JSON cannot carry it. Names class, field and fix.
         """
         self._place = f"{name_of(self._cls)}.{field.name}"
-        return self._read(field.annotation)
+        shape = self._read(field.annotation)
+        self._check_keywords(shape, field.keywords, field.annotation)
+        return shape
 
     def _read(self, annotation: Any) -> Shape:
         origin = get_origin(annotation)
@@ -198,7 +202,21 @@ class AnnotationReader:
             elif isinstance(note, Mapping):
                 keywords.update(cast("Mapping[str, Any]", note))
         inner = self._read(annotation.__origin__)
+        self._check_keywords(inner, keywords, annotation.__origin__)
         return Noted(inner, description, keywords) if description or keywords else inner
+
+    def _check_keywords(self, shape: Shape, keywords: Mapping[str, Any], annotation: Any) -> None:
+        """Refuse keywords of the author that leave no value which the class takes."""
+        shape = strip_notes(shape)
+        null = frozenset[str]()
+        if isinstance(shape, Nullable):
+            shape, null = shape.shape, frozenset({"null"})
+        if not (find_kinds(shape) | null) & find_own_kinds(keywords):
+            said = ", ".join(key for key in ("type", "enum", "const") if key in keywords)
+            raise TypeError(
+                f"{self._place}: no {name_of(annotation)} fits the schema keywords beside it "
+                f"({said}); leave them out, or annotate the type that they mean"
+            )
 
     def _read_alias(self, annotation: Any) -> Shape:
         if annotation in self._aliases:

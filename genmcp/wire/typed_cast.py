@@ -4,10 +4,10 @@ Layer: wire, over `genmcp.wire.typed_classes`. A reader is a function made once 
 shape; those of objects are in `genmcp.wire.typed_record`, those of unions in
 `genmcp.wire.typed_union`. It takes a value as it is or raises: no `true` for 1, no
 1.9 for an int, no null for text. What JSON itself does not tell apart is
-converted: 1.0 is an int, 1 a float.
+converted, where nothing of it is lost: 1.0 is an int, 1 a float.
 
 A reader that fails still looks at everything else, so that one error names all
-that is wrong.
+that is wrong, up to the number of problems that are told.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, Final
 
 from genmcp.wire.json_kinds import equality_key, is_array, is_object, name_kind
 from genmcp.wire.typed_text import read_text
-from genmcp.wire.violation import Violation, describe, join_options, quote
+from genmcp.wire.violation import MAX_PROBLEMS, Violation, describe, join_options, quote
 
 Reader = Callable[[Any], Any]
 
-MAX_VIOLATIONS: Final = 50
-"""How much of what is wrong one reading collects, about."""
+_MAX_EXACT: Final = 2**53 - 1
+"""Beyond this a float may stand for other integers than the one that was written."""
 
 
 class CastError(ValueError):
@@ -38,14 +38,14 @@ class CastError(ValueError):
         super().__init__("; ".join(violation.message for violation in self.violations))
 
 
-def collect(error: CastError, key: str | int, found: list[Violation]) -> None:
+def collect(error: CastError, found: list[Violation], *path: str | int) -> None:
     """Add what is wrong with one member or item to what is `found`, up to the limit.
 
     Raises:
         CastError: the limit is reached, so that nothing more need be read.
     """
-    found += [violation.put_under(key) for violation in error.violations]
-    if len(found) >= MAX_VIOLATIONS:
+    found += [violation.put_under(*path) for violation in error.violations]
+    if len(found) > MAX_PROBLEMS:
         raise CastError(found)
 
 
@@ -93,6 +93,8 @@ def _read_integer(value: Any) -> Any:
     if type(value) is int:
         return value
     if type(value) is float and value.is_integer():
+        if abs(value) > _MAX_EXACT:
+            raise refuse("must be an integer written with all its digits", quote(value))
         return int(value)
     raise refuse_kind("integer", value)
 
@@ -102,9 +104,12 @@ def _read_number(value: Any) -> Any:
         return value
     if type(value) is int:
         try:
-            return float(value)
+            number = float(value)
         except OverflowError:
-            pass
+            number = math.inf
+        if number != value:
+            raise refuse("must be a number that a 64-bit float holds exactly", quote(value))
+        return number
     raise refuse_kind("number", value)
 
 
@@ -121,6 +126,14 @@ SCALARS: Final[Mapping[str, Reader]] = {
     "number": _read_number,
 }
 """The readers of the simple types."""
+
+_CLASSES: Final[Mapping[Reader, type]] = {
+    _read_string: str,
+    _read_boolean: bool,
+    _read_integer: int,
+    _read_number: float,
+}
+"""The class whose values these readers return as they are."""
 
 
 def build_text(cls: type) -> Reader:
@@ -166,22 +179,32 @@ def build_nullable(inner: Reader) -> Reader:
 
 def build_array(item: Reader, build: type) -> Reader:
     """Return the reader of an array of like items, into a `build`."""
+    simple = _CLASSES.get(item)
 
     def read(value: Any) -> Any:
         if not is_array(value):
             raise refuse_kind("array", value)
+        if simple is not None and _are_all(simple, value):
+            return _build_items(value, build)
         items: list[Any] = []
         found: list[Violation] = []
         for index, one in enumerate(value):
             try:
                 items.append(item(one))
             except CastError as error:
-                collect(error, index, found)
+                collect(error, found, index)
         if found:
             raise CastError(found)
         return items if build is list else _build_items(items, build)
 
     return read
+
+
+def _are_all(simple: type, items: list[Any]) -> bool:
+    """Tell whether all items are of a class that is taken as it is, without a call for each."""
+    if set(map(type, items)) != {simple}:
+        return False
+    return simple is not float or all(map(math.isfinite, items))
 
 
 def _build_items(items: list[Any], build: type) -> Any:
@@ -209,7 +232,7 @@ def build_row(items: list[Reader]) -> Reader:
             try:
                 built.append(item(one))
             except CastError as error:
-                collect(error, index, found)
+                collect(error, found, index)
         if found:
             raise CastError(found)
         return tuple(built)
@@ -229,7 +252,7 @@ def build_map(item: Reader) -> Reader:
             try:
                 members[key] = item(one)
             except CastError as error:
-                collect(error, key, found)
+                collect(error, found, key)
         if found:
             raise CastError(found)
         return members

@@ -6,31 +6,25 @@ work from here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from genmcp.wire.json_kinds import equality_key, name_kind
+from genmcp.wire.json_kinds import equality_key
 from genmcp.wire.typed_annotations import AnnotationReader, make_key
 from genmcp.wire.typed_fields import is_typed, read_fields
 from genmcp.wire.typed_hints import name_of
 from genmcp.wire.typed_shape import (
-    Array,
     Choice,
     Choices,
-    Map,
     Member,
     Record,
-    Row,
-    Scalar,
     Shape,
-    Text,
     find_inner,
+    find_kinds,
     strip_notes,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
-
-_ALL: Final = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 
 
 class Shapes:
@@ -122,25 +116,6 @@ class Shapes:
             or any(member.required and member.name not in your_names for member in mine)
             or any(member.required and member.name not in my_names for member in yours)
         )
-
-
-def find_kinds(shape: Shape) -> frozenset[str]:
-    """Return the JSON types that values of `shape` have, as `name_kind` names them."""
-    match strip_notes(shape):
-        case Scalar(kind="number"):
-            return frozenset({"integer", "number"})
-        case Scalar(kind=kind):
-            return frozenset({kind})
-        case Choice(options=options):
-            return frozenset(name_kind(plain) for plain, _ in options)
-        case Text():
-            return frozenset({"string"})
-        case Array() | Row():
-            return frozenset({"array"})
-        case Map() | Record():
-            return frozenset({"object"})
-        case _:
-            return _ALL
 
 
 def _find_unions(shape: Shape) -> list[Choices]:

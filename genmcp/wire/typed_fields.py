@@ -130,7 +130,8 @@ def _read_key(name: str, hints: Hints) -> Field:
 
 def _make_default(factory: Any) -> Any:
     # Others may have effects, or give something else each time.
-    return cast("Any", factory()) if factory in _FRESH else UNSET
+    fresh = (get_origin(factory) or factory) in _FRESH
+    return factory() if fresh else UNSET
 
 
 def _read_description(cls: type, name: str, metadata: Mapping[Any, Any]) -> str | None:

@@ -15,23 +15,12 @@ import attrs
 from genmcp.wire.json_kinds import is_object
 from genmcp.wire.typed_cast import CastError, Reader, collect, refuse_kind
 from genmcp.wire.typed_hints import is_typed_dict, name_of
-from genmcp.wire.violation import Violation, quote
+from genmcp.wire.violation import Violation, report_missing, report_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, KeysView
 
     from genmcp.wire.typed_shape import Member, Shape
-
-
-def report_missing(name: str) -> Violation:
-    """Return what is wrong where a member is missing."""
-    message = f"missing required field {quote(name)}"
-    return Violation((), "required", message, message, name)
-
-
-def _report_unknown(name: str, known: Iterable[str]) -> Violation:
-    message = f"unknown field {quote(name)}"
-    return Violation((), "additionalProperties", message, message, name, tuple(known))
 
 
 class RecordReader:
@@ -42,14 +31,15 @@ class RecordReader:
         self._is_dict = is_typed_dict(self._construct)
         # Per member: its reader, and whether null says that it is not there.
         self._members: dict[str, tuple[Reader, bool]] = {}
-        self._required: tuple[str, ...] = ()
+        # Keys of a dict: a set that keeps their order.
+        self._required: KeysView[str] = dict[str, None]().keys()
         self._filled: tuple[str, ...] = ()
 
     def prepare(self, members: tuple[Member, ...], build: Callable[[Shape], Reader]) -> None:
         """Take in the members; apart from construction, for a class that holds itself."""
         for member in members:
             self._members[member.name] = (build(member.shape), member.skips_null)
-        self._required = tuple(member.name for member in members if member.required)
+        self._required = dict.fromkeys(one.name for one in members if one.required).keys()
         # May be None and has no default: the constructor must be told.
         self._filled = tuple(
             member.name for member in members if not member.required and not member.field.optional
@@ -69,13 +59,14 @@ class RecordReader:
         for key, item in value.items():
             member = members.get(key)
             if member is None:
-                found.append(_report_unknown(key, members))
+                collect(CastError([report_unknown(key, members)]), found)
             elif item is not None or not member[1]:
                 try:
                     arguments[key] = member[0](item)
                 except CastError as error:
-                    collect(error, key, found)
-        found += [report_missing(name) for name in self._required if name not in value]
+                    collect(error, found, key)
+        if not self._required <= value.keys():
+            found += [report_missing(name) for name in self._required if name not in value]
         if found:
             raise CastError(found)
         for name in self._filled:

@@ -35,6 +35,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
+from genmcp.wire.json_kinds import ALL_KINDS, name_kind
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
@@ -183,3 +185,22 @@ def find_inner(shape: Shape) -> tuple[Shape, ...]:
             return several
         case _:
             return ()
+
+
+def find_kinds(shape: Shape) -> frozenset[str]:
+    """Return the JSON types that values of `shape` have, as `name_kind` names them."""
+    match strip_notes(shape):
+        case Scalar(kind="number"):
+            return frozenset({"integer", "number"})
+        case Scalar(kind=kind):
+            return frozenset({kind})
+        case Choice(options=options):
+            return frozenset(name_kind(plain) for plain, _ in options)
+        case Text():
+            return frozenset({"string"})
+        case Array() | Row():
+            return frozenset({"array"})
+        case Map() | Record():
+            return frozenset({"object"})
+        case _:
+            return ALL_KINDS

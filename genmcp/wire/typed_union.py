@@ -26,8 +26,7 @@ from genmcp.wire.typed_cast import (
     refuse,
     refuse_kind,
 )
-from genmcp.wire.typed_classes import Shapes, find_kinds
-from genmcp.wire.typed_record import RecordReader, report_missing
+from genmcp.wire.typed_record import RecordReader
 from genmcp.wire.typed_shape import (
     Anything,
     Array,
@@ -41,12 +40,15 @@ from genmcp.wire.typed_shape import (
     Scalar,
     Shape,
     Text,
+    find_kinds,
     strip_notes,
 )
-from genmcp.wire.violation import join_options, quote
+from genmcp.wire.violation import join_options, quote, report_missing
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
+
+    from genmcp.wire.typed_classes import Shapes
 
 
 def build_reader(shapes: Shapes) -> Reader:

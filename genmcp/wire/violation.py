@@ -19,6 +19,12 @@ from genmcp.wire.json_kinds import name_kind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+MAX_PROBLEMS: Final = 20
+"""How many problems of one value are told; nobody mends more than that at once.
+
+Whoever looks for problems stops at one more, which tells that there are more.
+"""
+
 MAX_QUOTED: Final = 80
 """How many characters of a value, or of a name, are repeated in a message."""
 
@@ -54,11 +60,23 @@ class Violation:
         """Whether a member is there that must not be."""
         return self.keyword in ("additionalProperties", "unevaluatedProperties")
 
-    def put_under(self, key: str | int) -> Violation:
-        """Return the same, seen from one level higher."""
+    def put_under(self, *above: str | int) -> Violation:
+        """Return the same, seen from `above`."""
         # Not `attrs.evolve`, which is slow, because this is done at every level.
-        path = (key, *self.path)
+        path = (*above, *self.path)
         return Violation(path, self.keyword, self.message, self.reason, self.name, self.candidates)
+
+
+def report_missing(name: str, path: tuple[str | int, ...] = ()) -> Violation:
+    """Return what is wrong where a member is missing."""
+    message = f"missing required field {quote(name)}"
+    return Violation(path, "required", message, message, name)
+
+
+def report_unknown(name: str, known: Iterable[str], path: tuple[str | int, ...] = ()) -> Violation:
+    """Return what is wrong where there is a member that nobody knows."""
+    message = f"unknown field {quote(name)}"
+    return Violation(path, "additionalProperties", message, message, name, tuple(known))
 
 
 def render_path(path: Iterable[str | int]) -> str:

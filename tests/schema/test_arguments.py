@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genmcp.wire.arguments import ArgumentReader, ArgumentsError
-from genmcp.wire.problems import MAX_LINES
 from genmcp.wire.schema import SchemaError
 from genmcp.wire.typed import schema_of
+from genmcp.wire.violation import MAX_PROBLEMS
 
 
 class Color(enum.Enum):
@@ -271,6 +271,16 @@ def test_quoted_values_are_repaired_without_loss(given: Any, result: Any) -> Non
     assert given == kept
 
 
+@pytest.mark.parametrize("ratio", [2**53 + 1, "9007199254740993"], ids=["plain", "quoted"])
+def test_number_that_would_change_is_refused_quoted_or_not(ratio: Any) -> None:
+    assert fail(Args, {"text": "a", "ratio": ratio}) == [
+        "ratio: must be a number that a 64-bit float holds exactly, got 9007199254740993"
+    ]
+    assert fail(Args, {"text": "a", "limit": 1e30}) == [
+        "limit: must be an integer written with all its digits, got 1e+30"
+    ]
+
+
 def test_member_of_a_union_is_repaired() -> None:
     reader = ArgumentReader.compile(Draw)
     assert reader.read({"shape": {"kind": "circle", "radius": "1.5"}}).shape == Circle(
@@ -362,11 +372,11 @@ def test_reasons_are_for_a_log_and_hold_no_values() -> None:
 def test_problems_are_few_and_short() -> None:
     value = {"text": "x" * 5000, **{f"{'n' * 500}{number}": 1 for number in range(99)}}
     lines = fail(Args, value)
-    assert len(lines) == MAX_LINES + 1
+    assert len(lines) == MAX_PROBLEMS + 1
     assert lines[-1].startswith("… and ")
     assert max(map(len, lines)) < 300
     many = fail(Args, {"text": "a", "items": [{"name": 1}] * 40})
-    assert len(many) == MAX_LINES + 1
+    assert len(many) == MAX_PROBLEMS + 1
 
 
 def test_line_end_of_a_name_starts_no_line() -> None:

@@ -49,6 +49,33 @@ def fail(cls: Any, value: Any) -> list[tuple[tuple[str | int, ...], str]]:
     return [(found.path, found.message) for found in caught.value.violations]
 
 
+DIGITS = "must be an integer written with all its digits"
+EXACT = "must be a number that a 64-bit float holds exactly"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "path", "message"),
+    [
+        (int, 1e30, (), f"{DIGITS}, got 1e+30"),
+        (int, -(2.0**53), (), f"{DIGITS}, got -9007199254740992.0"),
+        (int | str, 1e30, (), f"{DIGITS}, got 1e+30"),
+        (list[int], [1, 1e30], (1,), f"{DIGITS}, got 1e+30"),
+        (float, 2**53 + 1, (), f"{EXACT}, got 9007199254740993"),
+        (float, 10**400, (), f"{EXACT}, got a very large integer"),
+        (float | str, 2**53 + 1, (), f"{EXACT}, got 9007199254740993"),
+        (float | None, 2**53 + 1, (), f"{EXACT}, got 9007199254740993"),
+        (list[float], [1.0, 2**53 + 1], (1,), f"{EXACT}, got 9007199254740993"),
+        (dict[str, float], {"a": 2**53 + 1}, ("a",), f"{EXACT}, got 9007199254740993"),
+        (tuple[float, int], [2**53 + 1, 1], (0,), f"{EXACT}, got 9007199254740993"),
+    ],
+)
+def test_number_that_would_change_is_refused(
+    annotation: Any, value: Any, path: tuple[str | int, ...], message: str
+) -> None:
+    cls = attrs.define(type("Args", (), {"__annotations__": {"value": annotation}}))
+    assert fail(cls, {"value": value}) == [(("value", *path), message)]
+
+
 UTC = datetime.UTC
 UUID_TEXT = "123e4567-e89b-12d3-a456-426614174000"
 
@@ -60,6 +87,13 @@ UUID_TEXT = "123e4567-e89b-12d3-a456-426614174000"
         (int, 1, 1),
         (int, 1.0, 1),
         (int, 2**70, 2**70),
+        (int, float(2**53 - 1), 2**53 - 1),
+        (float, 2**53, 2.0**53),
+        (float, 2**60, 2.0**60),
+        (int | float, 2**53 + 1, 2**53 + 1),
+        (list[float], [1, 0.5], [1.0, 0.5]),
+        (list[str], ["a", "b"], ["a", "b"]),
+        (set[bool], [True, False], {True, False}),
         (float, 1, 1.0),
         (float, 1.5, 1.5),
         (bool, True, True),

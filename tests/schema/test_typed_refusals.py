@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import enum
 import pathlib
 import sys
@@ -234,3 +235,49 @@ def test_class_that_grows_too_large_when_written_out_is_refused() -> None:
         cls = attrs.make_class("Args", fields)
     with pytest.raises(TypeError, match=r"^Args: its schema has more than 10000 parts"):
         schema_of(cls)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "said"),
+    [
+        (Annotated[int, {"type": "string"}], "type"),
+        (Annotated[int, {"type": ["string", "null"]}], "type"),
+        (Annotated[str, {"enum": [1, 2]}], "enum"),
+        (Annotated[list[int], {"const": 1}], "const"),
+        (Annotated[str | None, {"type": "integer"}], "type"),
+        (list[Annotated[int, {"type": "string"}]], "type"),
+        (Annotated[datetime.date, {"type": "integer"}], "type"),
+    ],
+    ids=str,
+)
+def test_keywords_that_leave_nothing_of_the_type_are_refused(annotation: Any, said: str) -> None:
+    cls = attrs.define(type("Args", (), {"__annotations__": {"value": annotation}}))
+    with pytest.raises(TypeError, match=rf"^Args\.value: no .* fits .* \({said}\); leave them"):
+        schema_of(cls)
+
+
+def test_keywords_of_metadata_that_leave_nothing_of_the_type_are_refused() -> None:
+    @attrs.frozen
+    class Args:
+        value: int = attrs.field(metadata={"schema": {"type": "string"}})
+
+    with pytest.raises(TypeError, match=r"Args\.value: no int fits"):
+        schema_of(Args)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        Annotated[float, {"type": "integer"}],
+        Annotated[int, {"type": "number"}],
+        Annotated[Any, {"type": "string"}],
+        Annotated[str | None, {"type": ["string", "null"]}],
+        Annotated[int, {"enum": [1, "a"]}],
+        Annotated[int | str, {"type": "string"}],
+    ],
+    ids=str,
+)
+def test_keywords_that_leave_something_of_the_type_stay(annotation: Any) -> None:
+    cls = attrs.define(type("Args", (), {"__annotations__": {"value": annotation}}))
+    keywords = annotation.__metadata__[0]
+    assert schema_of(cls)["properties"]["value"].items() >= keywords.items()

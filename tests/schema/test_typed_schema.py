@@ -551,3 +551,25 @@ def test_other_things_are_no_typed_classes(other: Any) -> None:
     assert not is_typed(other)
     with pytest.raises(TypeError, match="attrs"):
         schema_of(other)
+
+
+@pytest.mark.parametrize("factory", [list, list[str], set[str], tuple[str, ...]], ids=str)
+def test_empty_default_is_told_whatever_its_type_parameters(factory: Any) -> None:
+    @attrs.frozen
+    class One:
+        value: list[str] = attrs.field(factory=factory)
+
+    @dataclasses.dataclass
+    class Two:
+        value: list[str] = dataclasses.field(default_factory=factory)
+
+    for cls in (One, Two):
+        assert schema_of(cls)["properties"]["value"]["default"] == []
+
+
+def test_empty_map_is_told_as_the_default() -> None:
+    @attrs.frozen
+    class Args:
+        value: dict[str, int] = attrs.field(factory=dict[str, int])
+
+    assert schema_of(Args)["properties"]["value"]["default"] == {}

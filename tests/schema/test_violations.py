@@ -107,6 +107,39 @@ def test_null_is_no_alternative_to_explain() -> None:
     assert explain(schema, "ab") == [": must have at most 1 character"]
 
 
+SLOW = r"^(?:a|aa)+(?!b)$"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "line"),
+    [
+        (
+            {"properties": {"z": {"pattern": SLOW}}},
+            {"z": "a" * 2000 + "c"},
+            f"z: could not be checked against the pattern {SLOW}, which took too long; send less",
+        ),
+        (
+            {"propertyNames": {"pattern": SLOW}},
+            {"a" * 2000 + "c": 1},
+            (
+                f": its names could not be checked against the pattern {SLOW}, "
+                "which took too long; send less"
+            ),
+        ),
+        (
+            {"patternProperties": {SLOW: {}}, "additionalProperties": False},
+            {"a" * 2000 + "c": 1},
+            (
+                f": its names could not be checked against the pattern {SLOW}, "
+                "which took too long; send less"
+            ),
+        ),
+    ],
+)
+def test_pattern_that_takes_too_long_is_named(schema: Any, value: Any, line: str) -> None:
+    assert explain(schema, value) == [line]
+
+
 def test_known_names_are_found_through_references() -> None:
     schema = {
         "properties": {"a": {"$ref": "#/$defs/a"}},
