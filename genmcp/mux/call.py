@@ -30,7 +30,7 @@ from genmcp.errors import InternalError
 from genmcp.events import Answered, ClientGone, EncodeError, Failed, KeptAlive
 from genmcp.mux.channel import CallChannel
 from genmcp.mux.cleanup import HandlerScope
-from genmcp.mux.failure import is_crash, log_late, mask
+from genmcp.mux.failure import is_crash, is_interrupt, log_late, mask
 from genmcp.mux.mailbox import Mailbox
 from genmcp.mux.worker import run_worker
 
@@ -81,6 +81,11 @@ class Call:
         named = method if target is None else f"{method} {target!r}"
         return f"{named} (request {self._channel.request_id!r})"
 
+    @property
+    def writing(self) -> bool:
+        """Whether a write waits for the client."""
+        return self._writing.locked()
+
     # -- for the transport -------------------------------------------------------
 
     async def run(self) -> None:
@@ -93,11 +98,7 @@ class Call:
         self._mux.add(self)
         try:
             with trio.CancelScope(shield=True):
-                async with trio.open_nursery() as self._nursery:
-                    await self._run_handler()
-                    self._over = True
-                    for child in tuple(self._children):
-                        child.cancel()
+                await self._run_tasks()
         finally:
             self._over = True
             self._mux.discard(self)
@@ -120,8 +121,14 @@ class Call:
         await self._stop(self._closing_ending(error))
 
     def closing_result(self) -> mcp.Result | None:
-        """See `Server.closing_result`."""
-        return self._mux.server.closing_result(self._request, self._channel)
+        """See `Server.closing_result`. A fault in it is logged, and gives `None`."""
+        try:
+            return self._mux.server.closing_result(self._request, self._channel)
+        except BaseException as error:
+            if not is_crash(error):
+                raise
+            mask(error, f"closing_result of {self.what}")
+            return None
 
     def abort(self) -> None:
         """Cut the call off, clean-ups included. Only `handle_close` keeps its time."""
@@ -164,9 +171,25 @@ class Call:
         """See `Channel.start_soon`."""
         if self._over or self._nursery is None:
             raise RuntimeError("start_soon: this call is over")
-        self._nursery.start_soon(self._run_child, async_fn, args)
+        # Registered here: the task may get its first turn when the call has ended.
+        scope = HandlerScope(self._mux.cleanup_seconds, self._log_late_cleanup)
+        self._children.add(scope)
+        self._nursery.start_soon(self._run_child, scope, async_fn, args)
 
     # -- inside ------------------------------------------------------------------
+
+    async def _run_tasks(self) -> None:
+        try:
+            async with trio.open_nursery() as self._nursery:
+                # A task of its own: one that leaves a nursery of its own open (in a
+                # generator that nobody finishes) corrupts no scope but its own.
+                self._nursery.start_soon(self._run_handler)
+        except BaseException as error:
+            # Nobody cancels this nursery: a cancellation that comes out of it is a
+            # stray one, of scopes that the handler has torn apart.
+            if self._handler.abandoned or is_interrupt(error):
+                raise
+            await self._end(Failed(mask(error, self.what)))
 
     async def _run_handler(self) -> None:
         try:
@@ -176,6 +199,11 @@ class Call:
             if self._handler.abandoned or not is_crash(error):
                 raise
             log_late(error, self.what)
+        if not self._over:
+            torn = RuntimeError("the handler's scopes were torn apart: was a nursery left open?")
+            await self._end(Failed(mask(torn, self.what)))
+        for child in tuple(self._children):
+            child.cancel()
 
     async def _answer(self) -> None:
         mux = self._mux
@@ -186,7 +214,7 @@ class Call:
         except BaseException as error:
             # A cancellation that is not this call's is a stray one, raised again by
             # the handler's own code: a crash like any other.
-            if self._handler.ending or isinstance(error, KeyboardInterrupt):
+            if self._handler.ending or is_interrupt(error):
                 raise
             ending = Failed(mask(error, self.what))
         if isinstance(ending, Failed) and ending.error.__cause__ is None:
@@ -194,13 +222,11 @@ class Call:
         await self._end(ending if self._closing is None else self._closing)
 
     async def _run_child(
-        self, async_fn: Callable[..., Awaitable[object]], args: tuple[Any, ...]
+        self, scope: HandlerScope, async_fn: Callable[..., Awaitable[object]], args: tuple[Any, ...]
     ) -> None:
         async def body() -> None:
             await async_fn(*args)
 
-        scope = HandlerScope(self._mux.cleanup_seconds, self._log_late_cleanup)
-        self._children.add(scope)
         try:
             await scope.run(body())
         except BaseException as error:

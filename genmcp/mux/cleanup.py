@@ -20,10 +20,11 @@ and a watching task costs one for each call.
     yes  something that can be cancelled          Cancelled is raised there, once
     yes  checkpoint()                             Cancelled is raised there, once
     yes  a thread, an inner shield                due at the next thing it awaits
+    yes  nothing: it runs, and only looks         Cancelled is raised where it looks
     yes  anything, inside a nursery of its own    trio's plain cancellation: the
                                                   nursery must see it until it has
-                                                  passed, so what is awaited after
-                                                  it needs the author's own shield
+                                                  passed; the shield goes up where
+                                                  the handler blocks after that
 
 Whatever happens, the clean-up time is counted from the cancellation, and after it
 everything inside is cancelled for good.
@@ -31,8 +32,9 @@ everything inside is cancelled for good.
 
 from __future__ import annotations
 
+import gc
 import math
-from types import coroutine
+from types import AsyncGeneratorType, coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import outcome
@@ -146,17 +148,33 @@ class HandlerScope:
         self._blocked = hasattr(trap, "abort_func")
         if self._due and self._blocked:
             self._grace.shield = False
+        elif not (self._due or self._nests() or _is_inside(body, _CHECKPOINT)):
+            # Up again also where a cancellation has passed through the handler's own
+            # nurseries, but not inside a checkpoint: that has seen the cancellation,
+            # and must find it.
+            self._grace.shield = True
         answer: object = yield trap
         self._blocked = False
-        if self._due and not self._grace.shield:
-            if len(trio.lowlevel.current_task().child_nurseries) > self._outer_nurseries:
-                self._due = False
-            elif _is_our_cancellation(answer):
-                self._due = False
-                self._grace.shield = True
-            else:
-                self._grace.shield = True
+        if self._due:
+            self._look_at(answer, body)
         return answer
+
+    def _look_at(self, answer: object, body: Coroutine[Any, Any, Any]) -> None:
+        """Decide what the handler sees of the due cancellation as it goes on."""
+        if not self._grace.shield and self._nests():
+            self._due = False
+        elif _is_our_cancellation(answer):
+            self._due = False
+            self._grace.shield = True
+        else:
+            # Open while the handler runs: much of trio only looks whether it is
+            # cancelled and never blocks (a free lock, a channel with room, a socket
+            # with data). Closed while another cancellation passes, or a checkpoint of
+            # trio's own scope would take ours for its own.
+            self._grace.shield = _is_cancellation(answer) or _is_inside(body, _CHECKPOINT)
+
+    def _nests(self) -> bool:
+        return len(trio.lowlevel.current_task().child_nurseries) > self._outer_nurseries
 
 
 def _refuse_foreign(trap: object) -> TypeError | None:
@@ -181,6 +199,10 @@ def _cancellable_trap() -> Any:
         waiting.close()
 
 
+def _is_cancellation(answer: object) -> bool:
+    return isinstance(answer, outcome.Error) and isinstance(answer.error, trio.Cancelled)
+
+
 def _is_our_cancellation(answer: object) -> bool:
     return (
         isinstance(answer, outcome.Error)
@@ -195,5 +217,17 @@ def _is_inside(body: object, code: object) -> bool:
     while waiting is not None:
         if getattr(waiting, "cr_code", None) is code:
             return True
-        waiting = getattr(waiting, "cr_await", None)
+        waiting = _next_awaited(waiting)
     return False
+
+
+def _next_awaited(waiting: object) -> object:
+    """Return what `waiting` itself is suspended in, if Python tells."""
+    for attribute in ("cr_await", "ag_await", "gi_yieldfrom"):
+        if hasattr(waiting, attribute):
+            return getattr(waiting, attribute)
+    # A step of an async generator knows its generator, but has no attribute for it.
+    for referent in gc.get_referents(waiting):
+        if isinstance(referent, AsyncGeneratorType):
+            return cast("object", referent)
+    return None

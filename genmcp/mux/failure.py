@@ -35,6 +35,14 @@ def is_crash(error: BaseException) -> bool:
     return group.subgroup((trio.Cancelled, KeyboardInterrupt)) is None
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Tell whether `error` is, or holds, a `KeyboardInterrupt`."""
+    if not isinstance(error, BaseExceptionGroup):
+        return isinstance(error, KeyboardInterrupt)
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return group.subgroup(KeyboardInterrupt) is not None
+
+
 def mask(error: BaseException, what: str) -> McpError:
     """Return what the client may see of `error`, and log the rest.
 

@@ -18,6 +18,7 @@ import attrs
 
 from genmcp.errors import say_whose
 from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.v2607.base import meta_problem
 from genmcp.providers.cache_control import CacheHints, read_cache_control
 from genmcp.wire.codec import DecodeError, decode
 
@@ -103,6 +104,9 @@ def _read_meta(value: Any) -> dict[str, Any]:
     meta = cast("Mapping[Any, Any]", value)
     if not all(isinstance(key, str) for key in meta):
         raise TypeError(f"must be a mapping with str keys, got {value!r}")
+    problem = meta_problem(meta)
+    if problem is not None:
+        raise ValueError(problem)
     return dict(meta)
 
 

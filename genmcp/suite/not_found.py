@@ -9,7 +9,7 @@ Spec: server/prompts#error-handling, server/resources#error-handling
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from genmcp.errors import NotFound, find_sole_leaf
 from genmcp.mcp.unset import UNSET
@@ -20,10 +20,19 @@ if TYPE_CHECKING:
 
 _UNSAID = NotFound().message
 
+MAX_SHOWN_NAME: Final = 128
+"""How many characters of an unknown name the answer repeats."""
+
+
+def shorten_name(name: str) -> str:
+    """Return a name that a client sent as an error may repeat it."""
+    return name if len(name) <= MAX_SHOWN_NAME else f"{name[:MAX_SHOWN_NAME]}..."
+
 
 def unknown_prompt(name: str) -> NotFound:
     """Return the error for a prompt that does not exist."""
-    return NotFound(f"Unknown prompt: {name}", data={"name": name})
+    shown = shorten_name(name)
+    return NotFound(f"Unknown prompt: {shown}", data={"name": shown})
 
 
 def unknown_resource(uri: str) -> NotFound:

@@ -13,6 +13,7 @@ from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
 from genmcp.providers.cache_control import combine_hints
 from genmcp.suite.listing import cut_page
+from genmcp.suite.not_found import shorten_name
 from genmcp.suite.page import Answer, Page
 from genmcp.suite.provider_source import ask_extension
 from genmcp.suite.served_tool import ServedTool, index_tools, serve_tool
@@ -100,7 +101,8 @@ class ToolsPage(Page):
             for tool in await _ask(extension, channel):
                 if tool.name == name:
                     return tool
-        raise InvalidParams(f"Unknown tool: {name}", data={"name": name})
+        shown = shorten_name(name)
+        raise InvalidParams(f"Unknown tool: {shown}", data={"name": shown})
 
 
 async def _ask(extension: Extension, channel: Channel) -> list[ServedTool]:

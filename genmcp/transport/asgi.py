@@ -268,7 +268,7 @@ class StreamableHTTP:
                 await _refuse(exchange, Refusal(503, slow, caller.request_id))
                 return
         if self.mux.draining:
-            await _refuse(exchange, Refusal(503, _shutting_down()))
+            await _refuse(exchange, Refusal(503, _shutting_down(), caller.request_id))
             return
         call = self.mux.open(received.request, caller, exchange)
         await run_watched(call, exchange, self._keepalive_seconds)

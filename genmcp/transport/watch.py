@@ -46,7 +46,7 @@ async def run_watched(call: Call, client: Client, keepalive_seconds: float) -> N
     its clean-ups.
     """
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_watch, call, client, keepalive_seconds)
+        nursery.start_soon(_watch, call, client, keepalive_seconds, nursery)
         await call.run()
         nursery.cancel_scope.cancel()
 
@@ -87,15 +87,22 @@ async def _cancel_when_gone(client: Client, scope: trio.CancelScope) -> None:
     scope.cancel()
 
 
-async def _watch(call: Call, client: Client, keepalive_seconds: float) -> None:
+async def _watch(
+    call: Call, client: Client, keepalive_seconds: float, nursery: trio.Nursery
+) -> None:
+    tried = -math.inf
     try:
         while True:
             # A call that is over may be cleaning up, or sending its last frame.
-            silent_until = math.inf if call.over else call.last_write + keepalive_seconds
-            if trio.current_time() >= silent_until:
-                await call.keep_alive()
-                continue
-            with trio.move_on_at(silent_until):
+            silent_since = max(call.last_write, tried)
+            due = math.inf if call.over else silent_since + keepalive_seconds
+            if trio.current_time() >= due:
+                tried = trio.current_time()
+                due = tried + keepalive_seconds
+                if not call.writing:
+                    # Beside this task: the client may read no more, and then leave.
+                    nursery.start_soon(call.keep_alive)
+            with trio.move_on_at(due):
                 await client.wait_until_gone()
                 call.client_gone()
                 return

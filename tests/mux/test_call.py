@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -13,11 +14,11 @@ from trio.testing import wait_all_tasks_blocked
 
 from genmcp.channel import Channel
 from genmcp.errors import INTERNAL_ERROR, InvalidParams, MailboxFull
-from genmcp.events import Answered, EncodeError, Failed, KeptAlive, Notified, Opened
+from genmcp.events import Answered, EncodeError, Event, Failed, KeptAlive, Notified, Opened, Sink
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Mux
 from genmcp.outcome import Error, Stream
-from tests.mux.servers import DONE, HandlerServer, open_call
+from tests.mux.servers import DONE, HandlerServer, caller, open_call, request
 
 # -- endings ------------------------------------------------------------------------
 
@@ -1029,3 +1030,101 @@ async def test_wrong_return_is_shown_short_whatever_it_is(
     assert type(value).__name__ in caplog.text
     message = str(caplog.records[-1].exc_info[1])  # type: ignore[index]
     assert len(message) < 400
+
+
+async def test_child_started_last_does_not_outlive_the_call() -> None:
+    """The handler ends before the child has had a turn, on a sink that never yields."""
+    started: list[bool] = []
+
+    async def child() -> None:
+        started.append(True)
+        await trio.sleep_forever()
+
+    async def handle(channel: Channel) -> Any:
+        channel.start_soon(child)
+        return DONE
+
+    server = HandlerServer(handle)
+    for _ in range(50):
+        mux = Mux(server)
+        call = mux.open(request(), caller(), InstantSink())
+        with trio.fail_after(30):
+            await call.run()
+        assert mux.open_calls == 0
+
+
+class InstantSink(Sink):
+    """Takes everything without letting others run."""
+
+    async def write(self, event: Event) -> None:
+        pass
+
+
+async def leaky() -> AsyncGenerator[int]:
+    async with trio.open_nursery():
+        yield 1
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Async generator:ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+)
+async def test_generator_left_open_with_a_nursery_costs_its_call_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        kept = leaky()
+        async for _ in kept:
+            break
+        return DONE
+
+    call, sink, mux = open_call(HandlerServer(handle))
+    await call.run()
+    assert mux.open_calls == 0
+    # Its own ending may be torn too; that is the price of the bug, and the whole price.
+    assert len(sink.endings) <= 1
+    other, other_sink, _ = open_call(HandlerServer(only_done))
+    await other.run()
+    assert other_sink.events == [Answered(DONE)]
+
+
+async def only_done(channel: Channel) -> Any:
+    return DONE
+
+
+async def test_handler_that_only_sends_stops_when_its_client_has_gone(
+    nursery: trio.Nursery,
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        step = 0
+        while True:
+            step += 1
+            await channel.send_progress(step)
+
+    call, _, mux = open_call(HandlerServer(handle))
+    nursery.start_soon(call.run)
+    for _ in range(20):
+        await trio.lowlevel.checkpoint()
+    call.client_gone()
+    with trio.fail_after(30):
+        while mux.open_calls:
+            await trio.lowlevel.checkpoint()
+
+
+async def test_call_that_always_posts_to_itself_starves_nobody(nursery: trio.Nursery) -> None:
+    async def handle(channel: Channel) -> Any:
+        channel.post("again")
+        return Stream(None)
+
+    async def on_message(message: object, channel: Channel, state: Any) -> Any:
+        channel.post("again")
+        return Stream(None)
+
+    call, _, mux = open_call(HandlerServer(handle, on_message=on_message))
+    nursery.start_soon(call.run)
+    for _ in range(20):
+        await trio.lowlevel.checkpoint()
+    call.client_gone()
+    with trio.fail_after(30):
+        while mux.open_calls:
+            await trio.lowlevel.checkpoint()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import aclosing
 
 import pytest
 import trio
@@ -372,3 +373,114 @@ async def test_awaiting_what_is_not_trios_raises_where_it_is_awaited() -> None:
 
     assert await HandlerScope(5, on_late=lambda: None).run(body()) == "done"
     assert steps == ["went on"]
+
+
+async def only_a_free_lock() -> None:
+    lock = trio.Lock()
+    while True:
+        async with lock:
+            pass
+
+
+async def only_a_channel_with_room() -> None:
+    send, receive = trio.open_memory_channel[int](1)
+    while True:
+        await send.send(1)
+        await receive.receive()
+
+
+async def only_checkpoints() -> None:
+    while True:
+        await trio.lowlevel.checkpoint()
+
+
+async def endless() -> AsyncGenerator[int]:
+    while True:
+        await trio.lowlevel.checkpoint()
+        yield 1
+
+
+async def only_a_generator() -> None:
+    async with aclosing(endless()) as numbers:
+        async for _ in numbers:
+            pass
+
+
+BUSY: list[Step] = [only_a_free_lock, only_a_channel_with_room, only_checkpoints, only_a_generator]
+
+
+@pytest.mark.parametrize("cleanup", CLEANUPS)
+@pytest.mark.parametrize("busy", BUSY)
+async def test_handler_that_never_blocks_is_cancelled_at_once(
+    busy: Step, cleanup: Step, autojump_clock: trio.testing.MockClock
+) -> None:
+    scope = HandlerScope(5, on_late=lambda: None)
+    steps: list[str] = []
+
+    async def body() -> None:
+        try:
+            await busy()
+        finally:
+            steps.append(f"cancelled at {trio.current_time()}")
+            await cleanup()
+            steps.append("cleaned")
+
+    async def run() -> None:
+        await scope.run(body())
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run)
+        for _ in range(20):
+            await trio.lowlevel.checkpoint()
+        now = trio.current_time()
+        scope.cancel()
+    assert steps == [f"cancelled at {now}", "cleaned"]
+
+
+@pytest.mark.parametrize("where", ["body", "exit"])
+async def test_finally_around_the_handlers_own_nursery_may_block(
+    where: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    steps: list[str] = []
+
+    async def body() -> None:
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.sleep_forever)
+                if where == "body":
+                    await trio.sleep_forever()
+            steps.append("went on")
+        finally:
+            await trio.sleep(2)
+            async with trio.Lock():
+                await in_a_nursery()
+            steps.append("cleaned")
+
+    _, ended = await cancel_while(body)
+    await ended.wait()
+    assert steps == ["cleaned"]
+
+
+@pytest.mark.parametrize("cleanup", CLEANUPS)
+async def test_first_await_after_the_own_nursery_works_or_is_cancelled(
+    cleanup: Step, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Never anything else: trio's own checks must not be told two things."""
+    raised: list[BaseException] = []
+
+    async def body() -> None:
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.sleep_forever)
+        finally:
+            try:
+                await cleanup()
+            except BaseException as error:
+                raised.append(error)
+                raise
+
+    _, ended = await cancel_while(body)
+    await ended.wait()
+    for error in raised:
+        group = BaseExceptionGroup("", [error])
+        assert group.split(trio.Cancelled)[1] is None, error

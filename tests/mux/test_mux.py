@@ -266,3 +266,29 @@ async def test_post_soon_works_from_any_thread_and_never_raises(
     assert seen == ["a", "b"]
     assert "a message is dropped" in caplog.text
     channels[0].post_soon("late")
+
+
+class Faulty(HandlerServer):
+    """Has a closing result that fails."""
+
+    def closing_result(self, request: mcp.Request, channel: Channel) -> mcp.Result | None:
+        raise LookupError("broken")
+
+
+async def test_closing_result_that_fails_holds_nothing_up(
+    autojump_clock: trio.testing.MockClock,
+    nursery: trio.Nursery,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        return Stream(None)
+
+    call, sink, mux = open_call(Faulty(handle))
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    await mux.drain(10)
+    [event] = sink.events
+    assert isinstance(event, Failed)
+    assert "shutting down" in event.error.message
+    assert mux.open_calls == 0
+    assert "broken" in caplog.text

@@ -357,3 +357,10 @@ async def test_extension_that_gives_no_list_is_named(given_back: Any) -> None:
 
     with pytest.raises(CallbackReturnError, match=r"Wrong.tools returned"):
         await list_tools(make_suite(extensions=[Wrong()]))
+
+
+async def test_long_unknown_name_is_not_repeated_whole() -> None:
+    with pytest.raises(InvalidParams) as caught:
+        await ask(make_suite(make_tool("a")), fake_request("x" * 100_000))
+    assert caught.value.data == {"name": "x" * 128 + "..."}
+    assert len(caught.value.message) < 200

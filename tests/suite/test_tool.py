@@ -649,7 +649,7 @@ def test_streaming_hooks_with_the_wrong_parameters_are_refused(hook: str) -> Non
 def test_misspelt_keyword_is_told_what_was_meant() -> None:
     with pytest.raises(TypeError, match="unknown class keyword titel; did you mean title"):
 
-        class Bad(Tool, name="bad", titel="x"):  # type: ignore[call-arg]
+        class Bad(Tool, name="bad", titel="x"):  # type: ignore[arg-type]
             async def call(self, request: Any, channel: Any) -> str:
                 return "x"
 
