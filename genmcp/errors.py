@@ -16,18 +16,19 @@ import reprlib
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from genmcp.mcp.unset import UNSET, Unset
+from genmcp.mcp.v2607.jsonrpc_errors import (
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
-METHOD_NOT_FOUND: Final = -32601
-INVALID_PARAMS: Final = -32602
-INTERNAL_ERROR: Final = -32603
-HEADER_MISMATCH: Final = -32020
-MISSING_REQUIRED_CLIENT_CAPABILITY: Final = -32021
-UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
 
 RESERVED_CODES: Final = range(-32768, -31999)
 """JSON-RPC's own range: application codes stay outside it (both ends included)."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
-from genmcp.errors import HEADER_MISMATCH, McpError
+from genmcp.errors import McpError
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.providers.param_headers import ParamHeader, read_param_headers, render_param
@@ -216,7 +216,7 @@ class Client(RepoMethods):
         try:
             result = await self.request_answered("tools/call", params, meta=meta, hear=hear)
         except ServerError as error:
-            if error.code != HEADER_MISMATCH:
+            if error.code != mcp.HEADER_MISMATCH:
                 raise
             await self.list_all_tools()
             if self._param_headers.get(name, ()) == known:

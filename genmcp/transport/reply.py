@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 import attrs
 
-from genmcp import errors
 from genmcp.events import Answered, Failed, KeptAlive, Notified, Opened
+from genmcp.mcp import v2607 as mcp
 from genmcp.transport.sse import KEEP_ALIVE, render_event
 from genmcp.wire.messages import write_error, write_notification, write_result
 
 if TYPE_CHECKING:
     from genmcp.errors import McpError
     from genmcp.events import Event
-    from genmcp.mcp import v2607 as mcp
 
 HeaderPairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
 """Response headers: lower-case name and value."""
@@ -40,13 +39,13 @@ STREAM_HEADERS: Final[HeaderPairs] = (
 )
 
 _ANSWER_STATUS: Final = {
-    errors.PARSE_ERROR: 400,
-    errors.INVALID_REQUEST: 400,
-    errors.METHOD_NOT_FOUND: 404,
-    errors.INTERNAL_ERROR: 500,
-    errors.HEADER_MISMATCH: 400,
-    errors.MISSING_REQUIRED_CLIENT_CAPABILITY: 400,
-    errors.UNSUPPORTED_PROTOCOL_VERSION: 400,
+    mcp.PARSE_ERROR: 400,
+    mcp.INVALID_REQUEST: 400,
+    mcp.METHOD_NOT_FOUND: 404,
+    mcp.INTERNAL_ERROR: 500,
+    mcp.HEADER_MISMATCH: 400,
+    mcp.MISSING_REQUIRED_CLIENT_CAPABILITY: 400,
+    mcp.UNSUPPORTED_PROTOCOL_VERSION: 400,
 }
 
 

@@ -13,7 +13,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from genmcp.channel import Channel
-from genmcp.errors import INTERNAL_ERROR, InvalidParams, MailboxFull
+from genmcp.errors import InvalidParams, MailboxFull
 from genmcp.events import Answered, EncodeError, Event, Failed, KeptAlive, Notified, Opened, Sink
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Mux
@@ -72,7 +72,7 @@ async def test_crash_is_masked_under_an_error_id_that_the_log_has(
     await call.run()
     [event] = sink.events
     assert isinstance(event, Failed)
-    assert event.error.code == INTERNAL_ERROR
+    assert event.error.code == mcp.INTERNAL_ERROR
     assert "secret" not in str(event.error) + repr(event.error.data)
     assert event.error.data["errorId"] in caplog.text
     assert caplog.records[-1].exc_info is not None
@@ -86,7 +86,7 @@ async def test_error_outcome_is_a_failure() -> None:
     await call.run()
     [event] = sink.events
     assert isinstance(event, Failed)
-    assert (event.error.code, event.error.message) == (INTERNAL_ERROR, "out of paper")
+    assert (event.error.code, event.error.message) == (mcp.INTERNAL_ERROR, "out of paper")
 
 
 @pytest.mark.parametrize("value", [None, 5, {"content": []}, ("result", DONE)])

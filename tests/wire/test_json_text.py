@@ -21,9 +21,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genmcp.errors import PARSE_ERROR, ParseError
+from genmcp.errors import ParseError
 from genmcp.events import EncodeError
 from genmcp.mcp.unset import UNSET
+from genmcp.mcp.v2607 import PARSE_ERROR
 from genmcp.wire.json_text import read_json, write_json
 from tests.vocabulary.samples import JSON
 

@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genmcp.errors import (
-    INVALID_PARAMS,
-    INVALID_REQUEST,
     InternalError,
     InvalidParams,
     McpError,
@@ -21,6 +19,7 @@ from genmcp.errors import (
 )
 from genmcp.events import EncodeError
 from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.v2607 import INVALID_PARAMS, INVALID_REQUEST
 from genmcp.wire.codec import decode, encode
 from genmcp.wire.json_text import read_json
 from genmcp.wire.messages import (
