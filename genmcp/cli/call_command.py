@@ -6,6 +6,7 @@ headers, validation, result checks; only the socket is missing, unless a URL is 
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 from functools import partial
@@ -16,12 +17,13 @@ import trio
 
 from genmcp.cli.remote import RemoteEndpoint, is_url
 from genmcp.cli.target import UsageError, load_server
-from genmcp.errors import find_sole_leaf
+from genmcp.errors import ParseError, find_sole_leaf
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.testing import Client, ServerError
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.wire.codec import encode
+from genmcp.wire.json_text import read_json
 
 if TYPE_CHECKING:
     import argparse
@@ -104,16 +106,22 @@ def _read_arguments(text: str | None, pairs: list[str]) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     if text is not None:
         try:
-            given: Any = orjson.loads(text)
-        except orjson.JSONDecodeError as error:
+            given: Any = read_json(os.fsencode(text))
+        except ParseError as error:
             raise UsageError(f"--arguments is not JSON: {error}") from None
         if not isinstance(given, dict):
             raise UsageError("--arguments must be a JSON object, such as '{\"a\": 1}'")
         arguments = cast("dict[str, Any]", given)
+    read: set[str] = set()
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not (name and equals):
             raise UsageError(f"{pair!r} is no argument; write name=value")
+        if any("\ud800" <= character <= "\udfff" for character in pair):
+            raise UsageError(f"{pair!r} is not UTF-8")
+        if name in read:
+            raise UsageError(f"{name} is given twice; lists are given with --arguments")
+        read.add(name)
         arguments[name] = value
     return arguments
 

@@ -40,11 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     code comes out as it is.
 
     Args:
-        arguments: what follows the command's name; `sys.argv` unless given.
+        arguments: what follows the command's name. `sys.argv` unless given, and then
+            the process is the command's: `serve` sees to it that it ends.
     """
     parsed = _parse(arguments)
     try:
-        return _run(parsed)
+        return _run(parsed, owns_process=arguments is None)
     except UsageError as error:
         print(f"genmcp {parsed.command}: error: {error}", file=sys.stderr)  # noqa: T201
         return 2
@@ -52,12 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130  # as shells have it for SIGINT
 
 
-def _run(parsed: argparse.Namespace) -> int:
+def _run(parsed: argparse.Namespace, *, owns_process: bool) -> int:
     # Here, because what serves takes as long to import as all the rest.
     if parsed.command == "serve":
         from genmcp.cli.serve_command import run_serve  # noqa: PLC0415
 
-        return run_serve(parsed)
+        return run_serve(parsed, owns_process=owns_process)
     from genmcp.cli.call_command import run_call, run_tools  # noqa: PLC0415
 
     return run_tools(parsed) if parsed.command == "tools" else run_call(parsed)

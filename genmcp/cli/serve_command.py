@@ -10,31 +10,46 @@ import logging
 import math
 import os
 import sys
+import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import trio
 
 from genmcp.cli.target import Served, UsageError, load_server
+from genmcp.cli.watchdog import Watchdog
 from genmcp.transport.asgi import StreamableHTTP
-from genmcp.transport.serve import serve
+from genmcp.transport.runner.signals import stopping_on_signals
+from genmcp.transport.serve import make_endpoint, serve
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-T = TypeVar("T")
+    from genmcp.mux import Mux
 
-_log: Final = logging.getLogger("genmcp.cli")
+T = TypeVar("T")
 
 _LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _MAX_PORT: Final = 65535
 _LEVELS: Final = ("debug", "info", "warning", "error", "critical")
-# Past the grace time, until a process that has not ended is taken to be stuck.
-_STUCK_SECONDS: Final = 3.0
+# How much of the grace time is left, when `serve` has had its own, to end a process that is
+# stuck; and how soon at the soonest a process is taken to be stuck.
+_SPARE_SHARE: Final = 0.1
+_MOST_SPARE_SECONDS: Final = 1.0
+_LEAST_SECONDS: Final = 0.5
+_MOST_NAMED: Final = 5
 
 
-def run_serve(parsed: argparse.Namespace) -> int:
+def run_serve(parsed: argparse.Namespace, *, owns_process: bool) -> int:
     """Serve until stopped; return the exit status.
+
+    Once a signal has come, a process that is still there at the end of the grace time is
+    ended with status 0, whatever it does.
+
+    Args:
+        parsed: the command line.
+        owns_process: whether this goes for what comes after this function, too.
 
     Raises:
         UsageError: an option or variable makes no sense, or the target is no server.
@@ -42,41 +57,63 @@ def run_serve(parsed: argparse.Namespace) -> int:
     options: dict[str, Any] = {
         "host": _find_setting(parsed, "host", str, "127.0.0.1"),
         "port": _find_setting(parsed, "port", _read_port, 8000),
-        "grace_seconds": _find_setting(parsed, "grace_seconds", _read_seconds, 10.0),
         "certfile": parsed.certfile,
         "keyfile": parsed.keyfile,
         "http2": parsed.http2,
     }
+    grace_seconds = _find_setting(parsed, "grace_seconds", _read_seconds, 10.0)
+    options["grace_seconds"], stuck_seconds = split_grace(grace_seconds)
     level = _find_setting(parsed, "log_level", _read_level, None)
     server = load_server(parsed.server)
     _configure_logging(level)
-    options |= _find_endpoint_options(parsed, server)
-    return trio.run(_serve, server, options)
+    endpoint_options = _find_endpoint_options(parsed, server)
+    try:
+        app = make_endpoint(
+            server, options["host"], endpoint_options.pop("path", None), endpoint_options
+        )
+    except ValueError as error:
+        return _say_error(str(error), status=2)
+    watchdog = Watchdog(stuck_seconds, partial(_describe_rest, app.mux))
+    try:
+        return trio.run(_serve, app, options, watchdog)
+    finally:
+        if not owns_process:
+            watchdog.call_off()
 
 
-async def _serve(server: Served, options: dict[str, Any]) -> int:
-    stop, ended = trio.Event(), trio.Event()
-
-    async def run(task_status: trio.TaskStatus[list[str]]) -> None:
-        await serve(server, handle_signals=True, stop=stop, task_status=task_status, **options)
-        ended.set()
-
-    async with trio.open_nursery() as nursery:
+async def _serve(app: StreamableHTTP, options: dict[str, Any], watchdog: Watchdog) -> int:
+    stop = trio.Event()
+    with stopping_on_signals(stop, heard=watchdog.begin):
         try:
-            await nursery.start(run)
+            await serve(app, stop=stop, **options)
         except OSError as error:
+            # Bare ones come before the start only.
             reason = f"cannot serve on {options['host']}, port {options['port']}: {error}"
             return _say_error(reason, status=1)
         except ValueError as error:
             return _say_error(str(error), status=2)
-        await stop.wait()
-        with trio.move_on_after(options["grace_seconds"] + _STUCK_SECONDS):
-            await ended.wait()
-            return 0
-        # Only threads can hold it up, and a thread cannot be ended.
-        _log.warning("A handler's thread has not returned; the process ends without it")
-        logging.shutdown()
-        os._exit(0)
+    return 0
+
+
+def split_grace(seconds: float) -> tuple[float, float]:
+    """Return after how much of the grace time `serve`, and then the process, should end.
+
+    What is left is for the process to end in.
+    """
+    spare = min(_MOST_SPARE_SECONDS, seconds * _SPARE_SHARE)
+    return seconds - spare, max(seconds - spare / 2, _LEAST_SECONDS)
+
+
+def _describe_rest(mux: Mux) -> str:
+    """Say what keeps the process alive, as far as it is known: the calls, or threads."""
+    calls = tuple(mux._calls)  # pyright: ignore[reportPrivateUsage]
+    rest = [call.what for call in calls] or [
+        f"thread {thread.name}"
+        for thread in threading.enumerate()
+        if not thread.daemon and thread is not threading.main_thread()
+    ]
+    more = [f"and {len(rest) - _MOST_NAMED} more"] if len(rest) > _MOST_NAMED else []
+    return ", ".join([*rest[:_MOST_NAMED], *more]) or "the end of the process"
 
 
 def _say_error(reason: str, *, status: int) -> int:

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from genmcp.errors import show
 from genmcp.server import Server
 from genmcp.transport.asgi import StreamableHTTP
 
@@ -107,10 +108,10 @@ def _make_server(found: Any, target: str) -> Served:
             made.close()
             raise UsageError(f"{target} is an async function; make it a plain one")
         if not isinstance(made, Served):
-            raise UsageError(f"{target}() returned {made!r}, which is no server")
+            raise UsageError(f"{target}() returned {show(made)}, which is no server")
         return made
     if not isinstance(found, Served):
-        raise UsageError(f"{target} is {found!r}; it should be a server, such as a Suite")
+        raise UsageError(f"{target} is {show(found)}; it should be a server, such as a Suite")
     return found
 
 

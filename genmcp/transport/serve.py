@@ -7,22 +7,20 @@ Layer: transport, shell. Puts `genmcp.transport.asgi` (the endpoint) on
 from __future__ import annotations
 
 import logging
-import signal
-import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import trio
 from typing_extensions import Unpack
 
+from genmcp.errors import show
 from genmcp.server import Server
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.origin import read_authority
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Generator, Iterable, Sequence
-    from types import FrameType
+    from collections.abc import Iterable, Sequence
 
     from genmcp.transport.asgi import Assigns, Principal
 
@@ -30,7 +28,6 @@ _log: Final = logging.getLogger("genmcp.transport")
 
 DEFAULT_PATH: Final = "/mcp"
 _WILDCARDS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - to tell them, not to bind them
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class EndpointOptions(TypedDict, total=False):
@@ -90,21 +87,25 @@ async def serve(
     addresses. With `await serve(...)` alone it runs until it is stopped or cancelled.
 
     Stopped, it accepts nothing more, gives every open call its last frame, waits for
-    that at most `grace_seconds`, and returns. A client that has stopped reading holds
-    up nothing.
+    that at most `grace_seconds`, cuts off what is left, and returns. A client that has
+    stopped reading holds up nothing. What trio has no way to cut off does, for as long as
+    it takes: a plain `def` handler, whose thread has to return, and an `async def` one
+    that shields itself, or swallows one cancellation after the other. (`genmcp serve`
+    ends the process without them.)
 
     Besides loopback, the host it is bound to is allowed as `Host`, unless that is a
     wildcard.
 
     Args:
         server: a `Server`, usually a `Suite`; or a ready `StreamableHTTP`, which keeps
-            the path and the options it has.
+            the path and the options it has. Stopping drains it, at every port it is
+            served at, and for good.
         host: the name or address to bind; `"0.0.0.0"` or `"::"` for every interface.
         port: the port; 0 for a free one.
         path: where the endpoint is; `/mcp` unless said otherwise.
         grace_seconds: how long a shutdown may take.
-        handle_signals: stop on SIGINT and SIGTERM; a second one ends the process at
-            once. For a program whose main thread runs this and little else.
+        handle_signals: stop on SIGINT and SIGTERM, with whoever else does; a second one
+            ends the process at once. For a program whose main thread runs this and little else.
         stop: an event that stops it when set. With `handle_signals`, a signal sets it.
         task_status: for `nursery.start`.
         options: any of `StreamableHTTP` (`allowed_hosts`, `allowed_origins`, `assigns`,
@@ -118,22 +119,26 @@ async def serve(
         TypeError: `server` is not a server, or an option is unknown, or belongs to the
             `StreamableHTTP` that was given ready made.
         ValueError: an option makes no sense; the message names it.
-        RuntimeError: `handle_signals` outside of the main thread.
+        RuntimeError: `handle_signals` outside of the main thread; or `server` is a
+            `StreamableHTTP` that was stopped before.
 
     Cancellation: stops it as well, but with a second of grace at most.
     """
     # At the top, it would make every import of genmcp a fifth slower, for no use to whoever
     # serves nothing: a test, a command line, an application under another server.
     from genmcp.transport.runner import RunnerConfig, run_asgi  # noqa: PLC0415
+    from genmcp.transport.runner.signals import stopping_on_signals  # noqa: PLC0415
 
     endpoint, limits = _take(options, EndpointOptions), _take(options, PortOptions)
     if options:
         raise TypeError(f"serve() has no option {next(iter(options))!r}")
     config = RunnerConfig(host=host, port=port, grace_seconds=grace_seconds, **limits)
     app = make_endpoint(server, host, path, endpoint)
+    if app.mux.draining:
+        raise RuntimeError("this StreamableHTTP was stopped, which is for good; make a new one")
     stop = trio.Event() if stop is None else stop
     announcer = _Announcer(app.path, task_status)
-    with _stopping_on_signals(stop) if handle_signals else nullcontext():
+    with stopping_on_signals(stop) if handle_signals else nullcontext():
         await run_asgi(app, config, drain=app.drain, stop=stop, task_status=announcer)
 
 
@@ -177,7 +182,9 @@ def make_endpoint(
         return server
     # The type says so, but what is served is often looked up by name.
     if not isinstance(server, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"serve() takes a Server, such as a Suite, or a StreamableHTTP: {server!r}")
+        raise TypeError(
+            f"serve() takes a Server, such as a Suite, or a StreamableHTTP: {show(server)}"
+        )
     options = dict(options)
     names = options.pop("allowed_hosts", ())
     # A single string is for the endpoint to refuse.
@@ -213,29 +220,3 @@ def _say_who_is_answered(host: str, bound: str | None, names: list[str]) -> None
             host,
             "loopback" if bound is None else f"loopback and {bound}",
         )
-
-
-@contextmanager
-def _stopping_on_signals(stop: trio.Event) -> Generator[None]:
-    """Set `stop` on the first signal, and leave the second one to end the process."""
-    if threading.current_thread() is not threading.main_thread():
-        raise RuntimeError("handle_signals needs the main thread; set `stop` instead")
-    token = trio.lowlevel.current_trio_token()
-
-    def begin(_number: int, _frame: FrameType | None) -> None:
-        # The default action, not an exception: it ends a process whose event loop is
-        # stuck, or waits for a thread.
-        for one in _SIGNALS:
-            signal.signal(one, signal.SIG_DFL)
-        token.run_sync_soon(stop_saying_so)
-
-    def stop_saying_so() -> None:
-        _log.info("Stopping; a second signal ends the process at once")
-        stop.set()
-
-    before = {one: signal.signal(one, begin) for one in _SIGNALS}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)

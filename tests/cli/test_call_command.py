@@ -141,6 +141,10 @@ def test_a_failure_is_said_aside_with_status_1(
     [
         (["called_app:suite", "add", "a"], "name=value"),
         (["called_app:suite", "add", "=1"], "name=value"),
+        (["called_app:suite", "add", "a=\udcff"], "'a=\\udcff' is not UTF-8"),
+        (["called_app:suite", "add", "a=1", "b=2", "a=1"], "a is given twice"),
+        (["called_app:suite", "add", "--arguments", '{"a": 1, "a": 2}'], '"a"'),
+        (["called_app:suite", "add", "--arguments", '{"a": "\udcff"}'], "not JSON: "),
         (["called_app:suite", "add", "--arguments", "{"], "--arguments is not JSON"),
         (["called_app:suite", "add", "--arguments", "[1]"], "JSON object"),
         (["called_app:sweet", "add"], "did you mean suite?"),

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from genmcp.cli import main
+from genmcp.cli.serve_command import split_grace
+from genmcp.cli.watchdog import Watchdog
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -32,12 +34,28 @@ class Wait(Tool, name="wait", description="Waits for ever, and says so."):
         finally:
             print("cleaned up", flush=True)
 
+class Refuse(Tool, name="refuse", description="Does not let itself be cancelled."):
+    async def call(self, request, channel):
+        await channel.start_stream()
+        with trio.CancelScope(shield=True):
+            await trio.sleep(3600)
+
+class Block(Tool, name="block", description="Blocks the event loop."):
+    async def call(self, request, channel):
+        await channel.start_stream()
+        time.sleep(3600)
+
+class Leave(Tool, name="leave", description="Leaves a thread behind."):
+    async def call(self, request, channel):
+        threading.Thread(target=time.sleep, args=[3600], name="left behind").start()
+        await channel.start_stream()
+
 class Stick(Tool, name="stick", description="Does not come back."):
     def call(self, request, channel):
         channel.start_stream()
         time.sleep(3600)
 
-suite = Suite(server_name="test", server_version="1", tools=[Wait, Stick])
+suite = Suite(server_name="test", server_version="1", tools=[Wait, Stick, Refuse, Block, Leave])
 """
 
 CALL = (
@@ -142,12 +160,37 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
         assert process.wait() == -signal.SIGINT
 
 
-def test_a_thread_that_does_not_return_does_not_hold_it_up(tmp_path: Path) -> None:
-    with serving(tmp_path, "--grace-seconds", "0") as process:
-        with process.open_stream("stick"):
+@pytest.mark.parametrize(
+    ("tool", "named"),
+    [
+        ("stick", "tools/call 'stick' (request 1)"),
+        ("refuse", "tools/call 'refuse' (request 1)"),
+        ("block", "tools/call 'block' (request 1)"),
+        ("leave", "thread left behind"),
+    ],
+)
+def test_what_does_not_end_is_named_and_does_not_hold_it_up(
+    tmp_path: Path, tool: str, named: str
+) -> None:
+    with serving(tmp_path, "--grace-seconds", "1") as process:
+        with process.open_stream(tool):
             process.popen.send_signal(signal.SIGTERM)
             assert process.wait() == 0
-        assert "thread has not returned" in process.log.read_text(encoding="utf-8")
+        assert f"this still runs: {named}." in process.log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("seconds", [1, 10, 3600])
+def test_all_of_the_shutdown_is_within_the_grace_time(seconds: float) -> None:
+    serving_ends, process_ends = split_grace(seconds)
+    assert seconds * 0.85 < serving_ends < process_ends < seconds
+
+
+def test_in_a_process_of_others_the_end_is_called_off() -> None:
+    watchdog = Watchdog(0.1, str)
+    watchdog.call_off()
+    watchdog.begin()
+    watchdog.thread.join(HANG_GUARD_SECONDS)
+    assert not watchdog.thread.is_alive()
 
 
 def test_options_reach_the_endpoint(tmp_path: Path) -> None:

@@ -37,6 +37,10 @@ class Holder:
 suite = make()
 endpoint = StreamableHTTP(suite, path="/own", secret_key="k" * 32)
 number = 42
+numbers = list(range(10_000))
+
+def make_numbers():
+    return numbers
 """
 
 
@@ -114,6 +118,8 @@ def test_a_file_may_import_what_lies_beside_it(tmp_path: Path) -> None:
         ("some_app:sweet", "has no 'sweet'; did you mean suite or endpoint?"),
         ("some_app:suite.more", "has no 'suite.more'"),
         ("some_app:number", "42; it should be a server"),
+        ("some_app:numbers", "is [0, 1, 2, 3, 4, 5, ...]; it should be a server"),
+        ("some_app:make_numbers", "returned [0, 1, 2, 3, 4, 5, ...], which is no server"),
         ("some_app:Holder", "class Holder, which is no server"),
         ("some_app:make_with", "missing a required argument: 'name'"),
         ("some_app:make_nothing", "returned None, which is no server"),
@@ -124,6 +130,7 @@ def test_a_mistake_is_said_in_one_sentence(app: str, target: str, says: str) -> 
     with pytest.raises(UsageError) as caught:
         load_server(target)
     assert says in str(caught.value)
+    assert len(str(caught.value)) < 200
     assert "\n" not in str(caught.value)
 
 

@@ -332,3 +332,28 @@ def test_signals_cannot_be_handled_outside_of_the_main_thread() -> None:
     thread.start()
     thread.join(HANG_GUARD_SECONDS)
     assert ["main thread" in str(error) for error in raised] == [True]
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        ("http://localhost/mcp", "localhost", 200),
+        ("http://127.0.0.1:1/mcp", "evil.example", 200),
+        ("http://evil.example/mcp", "localhost", 403),
+    ],
+)
+async def test_the_host_in_the_target_is_the_one_that_counts(
+    target: str, host: str, status: int
+) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":%s}}' % (
+        json.dumps(META).encode()
+    )
+    async with serving(make_suite()) as server:
+        fields = dict(server.client.headers("tools/list", {"_meta": META}))
+        fields |= {b"host": host.encode(), b"content-length": b"%d" % len(body)}
+        head = b"".join(b"%s: %s\r\n" % field for field in fields.items())
+        port = int(server.urls[0].split(":")[2].partition("/")[0])
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+            await stream.send_all(b"POST %s HTTP/1.1\r\n%s\r\n" % (target.encode(), head) + body)
+            answer = await stream.receive_some()
+    assert int(answer.split(b" ")[1]) == status

@@ -2,8 +2,9 @@
 
 Layer: transport, shell. `genmcp.transport.serve` is what uses it here; by itself it
 serves any ASGI application. In the order of a request: `run` starts and shuts down,
-`door` accepts, `connection` moves bytes, `http` (`http1`, `http2`) makes requests of
-them, `application` runs the application; `config` has the options.
+`door` accepts, `connection` moves bytes, `http` (`http1`, `http2`; `request_target`)
+makes requests of them, `application` runs the application; `crash` tells whose an
+exception is, `signals` hears those that end a process, `config` has the options.
 
 Hypercorn's own `serve` ends the process, and the nursery it is embedded in, when one
 connection fails; waits without end for a client that stops reading, even when

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import trio
 from hypercorn.trio.lifespan import Lifespan
 from hypercorn.trio.task_group import TaskGroup
+from hypercorn.utils import LifespanFailureError
 
 from genmcp.transport.runner.config import logger
+from genmcp.transport.runner.crash import split_crash
 
 if TYPE_CHECKING:
     from hypercorn.config import Config
@@ -87,14 +89,23 @@ async def _run_app(app: AppWrapper, scope: Scope, inbox: _Inbox, send: Send) -> 
 
     try:
         await app(scope, inbox.receive, send_checked, trio.to_thread.run_sync, trio.from_thread.run)
-    except* ClientDisconnectedError:
-        pass
-    except* Exception:  # noqa: BLE001 - whatever it is, it must cost this request only
-        path = cast("dict[str, Any]", scope)["path"]
-        logger.exception("The ASGI application failed at %r", path)
+    except BaseException as error:  # noqa: BLE001 - see what is raised again
+        # Whatever it is, it must cost this request only.
+        crash, rest = split_crash(error)
+        _log_crash(crash, cast("dict[str, Any]", scope)["path"])
+        if rest is not None:
+            raise rest from None
     finally:
         inbox.close()
     await send(None)
+
+
+def _log_crash(crash: BaseException | None, path: str) -> None:
+    if isinstance(crash, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", crash)
+        crash = group.split(ClientDisconnectedError)[1]
+    if crash is not None and not isinstance(crash, ClientDisconnectedError):
+        logger.error("The ASGI application failed at %r", path, exc_info=crash)
 
 
 class _Inbox:
@@ -140,6 +151,31 @@ class _Inbox:
 class AppLifespan(Lifespan):
     """The application's start-up and shutdown, as ASGI has it."""
 
+    _started = False
+
+    async def handle_lifespan(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Run the application's lifespan; once it has started, its crash costs nothing else.
+
+        Raises:
+            hypercorn.utils.LifespanFailureError: the application said so.
+        """
+        try:
+            await super().handle_lifespan(task_status=task_status)
+        except BaseException as error:
+            crash, rest = split_crash(error)
+            if rest is not None or not self._started or _has_failed(crash):
+                raise
+            self.supported = False
+            logger.error("The application's lifespan failed", exc_info=crash)
+
+    async def asgi_send(self, message: ASGISendEvent) -> None:
+        """Take what the application says."""
+        await super().asgi_send(message)
+        if message["type"] == "lifespan.startup.complete":
+            self._started = True
+
     async def wait_for_startup(self) -> None:
         """Wait until the application is ready.
 
@@ -162,3 +198,11 @@ class AppLifespan(Lifespan):
             await super().wait_for_shutdown()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             self.supported = False
+
+
+def _has_failed(crash: BaseException | None) -> bool:
+    """Tell whether it was the application's own word that its lifespan failed."""
+    if isinstance(crash, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", crash)
+        return group.subgroup(LifespanFailureError) is not None
+    return isinstance(crash, LifespanFailureError)

@@ -6,9 +6,10 @@ each one over; `genmcp.transport.runner.http` makes HTTP of the bytes.
 Takes the place of Hypercorn's `TCPServer`. Its differences: a client that stops
 reading has a deadline, and never makes a write uncancellable; a write that was cut
 short closes the connection at once, since half a frame is out; idle time is a deadline
-of the reader and not a task of its own, which outlived the client; and a connection
-the server ends is read to its end for a moment, so that the last answer is not lost to
-the reset that unread bytes cause.
+of the reader and not a task of its own, which outlived the client; a client that
+half-closes once it has asked gets a quick answer; and a connection the server ends is
+read to its end for a moment, so that the last answer is not lost to the reset that
+unread bytes cause.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ SecureStream = trio.SSLStream[trio.SocketStream]
 _READ_BYTES: Final = 64 * 1024
 _WRITE_BYTES: Final = 64 * 1024
 _LINGER_SECONDS: Final = 2.0
+# TCP has one sign for "I have left" and "I have said all". Leaving is how clients cancel, so
+# whoever meant the other cannot wait long for an answer.
+_HALF_CLOSED_SECONDS: Final = 0.2
 # struct linger {on, 0 seconds}: close() resets, and the kernel keeps nothing to send.
 _RESET_ON_CLOSE: Final = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 
@@ -76,6 +80,7 @@ class Connection:
         self._http: Http
         self._send_lock = trio.Lock()
         self._waiting: trio.CancelScope | None = None
+        self._awaiting_answer = trio.lowlevel.ParkingLot()
         self._reading = True
         self._gone = False
         self._head_since: float | None = None
@@ -110,10 +115,22 @@ class Connection:
         """Return the next bytes; `b""` when there are no more, or their time is over."""
         with trio.CancelScope(deadline=self._find_deadline()) as self._waiting:
             try:
-                return bytes(await self._stream.receive_some(_READ_BYTES))
+                data = bytes(await self._stream.receive_some(_READ_BYTES))
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 self._gone = True
+                return b""
+            if not data:
+                await self._wait_for_answer()
+            return data
         return b""
+
+    async def _wait_for_answer(self) -> None:
+        """Give what is being answered a moment, now that the client says no more."""
+        if self._http.shared or self._http.unfinished is not None:
+            return
+        with trio.move_on_after(_HALF_CLOSED_SECONDS):
+            while self._idle_since is None and not (self.ended or self._gone):
+                await self._awaiting_answer.park()
 
     async def _shake_hands(self) -> bool:
         if isinstance(self._stream, trio.SocketStream):
@@ -242,11 +259,13 @@ class Connection:
         self._linger_until = trio.current_time() + _LINGER_SECONDS
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
+        self._awaiting_answer.unpark_all()
         self._apply_deadline()
 
     def _note_idle(self, *, idle: bool) -> None:
         self._head_since = None
         self._idle_since = trio.current_time() if idle else None
+        self._awaiting_answer.unpark_all()
         self._apply_deadline()
 
     def _apply_deadline(self) -> None:
@@ -260,6 +279,7 @@ class Connection:
 
     def _reset(self) -> None:
         self._gone = True
+        self._awaiting_answer.unpark_all()
         with suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
         self._socket.close()

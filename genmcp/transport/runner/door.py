@@ -9,13 +9,14 @@ from __future__ import annotations
 import errno
 import math
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import trio
 
 from genmcp.errors import InternalError
 from genmcp.transport.runner.config import logger
 from genmcp.transport.runner.connection import Connection
+from genmcp.transport.runner.crash import split_crash
 from genmcp.wire.messages import write_error
 
 if TYPE_CHECKING:
@@ -92,10 +93,12 @@ class Door:
         self._connections.add(connection)
         try:
             await connection.run()
-        except* OSError:
-            logger.debug("A connection broke", exc_info=True)
-        except* Exception:  # noqa: BLE001 - whatever it is, it must not cost the others
-            logger.exception("A connection failed and is closed; the others go on")
+        except BaseException as error:  # noqa: BLE001 - see what is raised again
+            # Whatever it is, it must not cost the others.
+            crash, rest = split_crash(error)
+            _log_crash(crash)
+            if rest is not None:
+                raise rest from None
         finally:
             self._connections.discard(connection)
 
@@ -142,3 +145,16 @@ class Door:
             finally:
                 self._refusals -= 1
         await trio.aclose_forcefully(stream)
+
+
+def _log_crash(crash: BaseException | None) -> None:
+    fault: BaseException | None = crash
+    if isinstance(crash, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", crash)
+        fault = group.split(OSError)[1]
+    elif isinstance(crash, OSError):
+        fault = None
+    if fault is not None:
+        logger.error("A connection failed and is closed; the others go on", exc_info=fault)
+    elif crash is not None:
+        logger.debug("A connection broke", exc_info=cast("BaseException", crash))

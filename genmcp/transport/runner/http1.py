@@ -5,9 +5,10 @@ the dependency is held to one minor version. `genmcp.transport.runner.connection
 the bytes.
 
 What is added here to Hypercorn 0.18: no WebSocket, and no HTTP/2 unless asked for, not
-even for a client that takes it for granted; a request that two readers could cut
-differently is refused; one limit for the head, in however many pieces it arrives; and
-the end of the connection is noticed behind bytes that were sent too early.
+even for a client that takes it for granted; targets that are a whole URL; a request
+that two readers could cut differently is refused; one limit for the head, in however
+many pieces it arrives; and the end of the connection is noticed behind bytes that were
+sent too early.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from hypercorn.protocol.h11 import STREAM_ID, H2ProtocolAssumedError, H11Protoco
 from hypercorn.protocol.http_stream import HTTPStream
 
 from genmcp.errors import InvalidRequest
+from genmcp.transport.runner.request_target import read_target
 from genmcp.wire.messages import write_error
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 _READ_AHEAD_BYTES: Final = 64 * 1024
 _REFUSALS: Final = {
+    421: "The target is an https URL, and this connection is not secured",
     431: "The request line and headers are larger than max_header_bytes allows",
     501: "The Transfer-Encoding is not one this server reads",
     505: "This server speaks HTTP/1.1",
@@ -98,7 +101,8 @@ class _Pause:
         while room > 0:
             data = await self._reader.receive()
             if not data:
-                self._client_left = True
+                # Behind an answer that is complete by now, the next request is in hand.
+                self._client_left = not event.is_set()
                 event.set()
                 return
             self._push(data)
@@ -164,7 +168,19 @@ class Http1(H11Protocol):
             raise _Refused(505)
 
     async def _create_stream(self, request: h11.Request) -> None:
-        """Give the request to the application, an offer to upgrade ignored."""
+        """Give the request to the application, an offer to upgrade ignored.
+
+        Spec: RFC 9112, 3.2.2 for targets that are a whole URL.
+        """
+        try:
+            path, authority, secure = read_target(request.target)
+        except ValueError:
+            raise _Refused(400) from None
+        if secure and not self.ssl:
+            raise _Refused(421)
+        headers = list(request.headers)
+        if authority is not None:
+            headers = [(b"host", authority), *(one for one in headers if one[0] != b"host")]
         self.stream = HTTPStream(
             self.app,
             self.config,
@@ -179,10 +195,10 @@ class Http1(H11Protocol):
         await self.stream.handle(
             Request(
                 stream_id=STREAM_ID,
-                headers=list(request.headers),
+                headers=headers,
                 http_version=request.http_version.decode("ascii"),
                 method=request.method.decode("ascii").upper(),
-                raw_path=request.target,
+                raw_path=path,
                 state=self.connection_state,
             )
         )

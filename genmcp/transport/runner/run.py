@@ -6,6 +6,7 @@ server of this library, `genmcp.transport.runner.door` lets the connections in.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -13,6 +14,7 @@ from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 
+from genmcp.mux.failure import is_crash
 from genmcp.transport.runner.application import AppLifespan
 from genmcp.transport.runner.config import (
     RunnerConfig,
@@ -30,8 +32,11 @@ if TYPE_CHECKING:
     from genmcp.transport.runner.application import ASGIApp
 
 _CANCELLED_GRACE_SECONDS: Final = 1.0
-# The rest of the grace time is for what draining ended to leave.
+# The rest of the grace time is for what draining ended to leave, and for the lifespan.
 _DRAIN_SHARE: Final = 0.9
+_CONNECTIONS_SHARE: Final = 0.95
+# However little is left, for a lifespan that needs no more than a turn.
+_LEAST_LIFESPAN_SECONDS: Final = 0.1
 
 
 async def run_asgi(
@@ -49,15 +54,17 @@ async def run_asgi(
     host has several addresses.
 
     A shutdown stops accepting, closes the connections that idle, awaits `drain` and
-    waits until every answer is complete; what is left after the grace time is cancelled
-    and cut.
+    waits until every answer is complete; what is left shortly before the grace time is
+    over is cancelled and cut, and the lifespan ends. Only what cannot be cancelled holds
+    it up longer: a thread, or code that shields itself or swallows cancellations.
 
     Args:
         app: an ASGI 3 application; with or without a lifespan.
         config: where to listen, and the limits.
         drain: told when a shutdown begins, with the seconds it has: most of the grace
             time. It should end what would not end by itself, and return when that has
-            ended.
+            ended. Cancelled and awaited anew, with less time, if this is cancelled
+            meanwhile.
         stop: begins the shutdown when it is set.
         task_status: for `nursery.start`.
 
@@ -90,6 +97,9 @@ class _Runner:
         self._drain = drain
         self._secure = secure
         self._grace_seconds = config.grace_seconds
+        self._until = math.inf
+        self._draining = trio.CancelScope()
+        self._answering = trio.CancelScope()
         self._context = WorkerContext(None)
         state = ConnectionState({})
         hypercorn = make_hypercorn_config(config)
@@ -115,22 +125,29 @@ class _Runner:
                     # a word: the server is shielded from here on, and told of it by a
                     # task that is not.
                     inside.shield = True
-                    async with trio.open_nursery() as connections:
-                        outside.start_soon(self._notice_cancel, stop, connections.cancel_scope)
-                        await self._serve(listeners, connections, stop, task_status)
+                    outside.start_soon(self._notice_cancel, stop)
+                    with self._answering:
+                        async with trio.open_nursery() as connections:
+                            await self._serve(listeners, connections, stop, task_status)
                     await self._end_lifespan()
                     lifespan.cancel_scope.cancel()
             outside.cancel_scope.cancel()
 
-    async def _notice_cancel(self, stop: trio.Event, connections: trio.CancelScope) -> None:
+    async def _notice_cancel(self, stop: trio.Event) -> None:
         try:
             await trio.sleep_forever()
         finally:
             self._grace_seconds = min(self._grace_seconds, _CANCELLED_GRACE_SECONDS)
-            if stop.is_set():
-                soon = trio.current_time() + self._grace_seconds
-                connections.deadline = min(connections.deadline, soon)
+            if self._until < math.inf:
+                self._limit_shutdown()
+                self._draining.cancel()
             stop.set()
+
+    def _limit_shutdown(self) -> None:
+        """Let the shutdown take the grace time from now on, if it had longer."""
+        now = trio.current_time()
+        self._until = min(self._until, now + self._grace_seconds)
+        self._answering.deadline = now + (self._until - now) * _CONNECTIONS_SHARE
 
     async def _serve(
         self,
@@ -146,17 +163,28 @@ class _Runner:
             task_status.started([_name_url(self._config.scheme, one) for one in listeners])
             await stop.wait()
             accepting.cancel_scope.cancel()
-        connections.cancel_scope.deadline = trio.current_time() + self._grace_seconds
+        self._limit_shutdown()
         await self._context.terminated.set()
         door.close_idle()
         if self._drain is not None:
-            try:
-                await self._drain(self._grace_seconds * _DRAIN_SHARE)
-            except Exception:  # noqa: BLE001 - a shutdown is the last thing to fail at
-                logger.exception("Draining failed; the shutdown goes on")
+            await self._run_drain(self._drain)
+
+    async def _run_drain(self, drain: Callable[[float], Awaitable[None]]) -> None:
+        while True:
+            with trio.CancelScope() as self._draining:
+                try:
+                    await drain((self._until - trio.current_time()) * _DRAIN_SHARE)
+                except BaseException as error:
+                    # A shutdown is the last thing to fail at.
+                    if not is_crash(error):
+                        raise
+                    logger.exception("Draining failed; the shutdown goes on")
+            if not self._draining.cancelled_caught:
+                return
 
     async def _end_lifespan(self) -> None:
-        with trio.move_on_after(max(self._grace_seconds, _CANCELLED_GRACE_SECONDS)) as scope:
+        left = self._until - trio.current_time()
+        with trio.move_on_after(max(left, _LEAST_LIFESPAN_SECONDS)) as scope:
             await self._lifespan.wait_for_shutdown()
         if scope.cancelled_caught:
             logger.error("The application's lifespan did not end in time and is cancelled")

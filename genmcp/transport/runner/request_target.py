@@ -1,0 +1,45 @@
+"""The target of an HTTP/1 request, in both the forms an origin server must take.
+
+Layer: transport; pure. `genmcp.transport.runner.http1` asks it about each request.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+_ABSOLUTE: Final = re.compile(rb"(https?)://([^/?#]*)([^#]*)", re.IGNORECASE)
+_BEGINNING: Final = re.compile(rb"https?:", re.IGNORECASE)
+
+
+class RequestTarget(NamedTuple):
+    """What is asked for.
+
+    Attributes:
+        path: path and query, as sent.
+        authority: host and port, if the target has them; they replace `Host`.
+        secure: whether the target says `https`.
+    """
+
+    path: bytes
+    authority: bytes | None = None
+    secure: bool = False
+
+
+def read_target(target: bytes) -> RequestTarget:
+    """Read a target; one of neither form is returned as the path.
+
+    Raises:
+        ValueError: it is an absolute URI without a host, or with a user or fragment.
+    """
+    if _BEGINNING.match(target) is None:
+        return RequestTarget(target)
+    found = _ABSOLUTE.fullmatch(target)
+    if found is None:
+        raise ValueError("not an http URI")
+    scheme, authority, path = found.groups()
+    if not authority or authority.startswith(b":") or b"@" in authority:
+        raise ValueError("no host, or a user beside it")
+    if not path.startswith(b"/"):
+        path = b"/" + path
+    return RequestTarget(path, authority, secure=scheme.lower() == b"https")

@@ -1,0 +1,76 @@
+"""The signals that ask a process to end.
+
+Layer: transport, shell. `genmcp.transport.serve` uses it when it is asked to, and
+`genmcp.cli` does.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from genmcp.transport.runner.config import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from types import FrameType
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+_listeners: Final[list[Callable[[], None]]] = []
+# What was there before the first listener, for the last one to put back.
+_before: Final[dict[signal.Signals, Any]] = {}
+
+
+@contextmanager
+def stopping_on_signals(
+    stop: trio.Event, *, heard: Callable[[], None] | None = None
+) -> Generator[None]:
+    """Set `stop` on the first signal, and leave the second one to end the process.
+
+    Several may listen at a time; one signal stops them all.
+
+    Args:
+        stop: is set by the event loop this is entered in.
+        heard: called before, and even if that loop is stuck: on the main thread, between
+            any two steps of it.
+
+    Raises:
+        RuntimeError: this is not the main thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError("handle_signals needs the main thread; set `stop` instead")
+    token = trio.lowlevel.current_trio_token()
+
+    def listener() -> None:
+        if heard is not None:
+            heard()
+        token.run_sync_soon(say_so)
+
+    def say_so() -> None:
+        logger.info("Stopping; a second signal ends the process at once")
+        stop.set()
+
+    _listeners.append(listener)
+    if len(_listeners) == 1:
+        _before.update({one: signal.signal(one, _hear) for one in _SIGNALS})
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+        if not _listeners:
+            for one, handler in _before.items():
+                signal.signal(one, handler)
+
+
+def _hear(_number: int, _frame: FrameType | None) -> None:
+    # The default action, not an exception: it ends a process whose event loop is stuck, or
+    # waits for a thread.
+    for one in _SIGNALS:
+        signal.signal(one, signal.SIG_DFL)
+    for listener in tuple(_listeners):
+        listener()
