@@ -106,8 +106,7 @@ def split_grace(seconds: float) -> tuple[float, float]:
 
 def _describe_rest(mux: Mux) -> str:
     """Say what keeps the process alive, as far as it is known: the calls, or threads."""
-    calls = tuple(mux._calls)  # pyright: ignore[reportPrivateUsage]
-    rest = [call.what for call in calls] or [
+    rest = mux.describe_open_calls() or [
         f"thread {thread.name}"
         for thread in threading.enumerate()
         if not thread.daemon and thread is not threading.main_thread()

@@ -32,7 +32,7 @@ from genmcp.mux.channel import CallChannel
 from genmcp.mux.cleanup import HandlerScope
 from genmcp.mux.failure import is_crash, is_interrupt, log_late, mask
 from genmcp.mux.mailbox import Mailbox
-from genmcp.mux.worker import run_worker
+from genmcp.mux.worker import ClosingScope, run_worker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -65,6 +65,7 @@ class Call:
         self._nursery: trio.Nursery | None = None
         self._closing: Ending | None = None
         self._handler = HandlerScope(mux.cleanup_seconds, self._log_late_cleanup)
+        self._closing_scope = ClosingScope(mux.cleanup_seconds)
         self._children: set[HandlerScope] = set()
 
     @property
@@ -131,8 +132,9 @@ class Call:
             return None
 
     def abort(self) -> None:
-        """Cut the call off, clean-ups included. Only `handle_close` keeps its time."""
+        """Cut the call off, clean-ups included."""
         self._over = True
+        self._closing_scope.abort()
         for scope in (self._handler, *self._children):
             scope.abort()
 
@@ -209,7 +211,7 @@ class Call:
         mux = self._mux
         try:
             ending = await run_worker(
-                mux.server, self._request, self._channel, self.mailbox, mux.cleanup_seconds
+                mux.server, self._request, self._channel, self.mailbox, self._closing_scope
             )
         except BaseException as error:
             # A cancellation that is not this call's is a stray one, raised again by

@@ -78,6 +78,10 @@ class Mux:
         """How many calls are running, clean-ups included."""
         return len(self._calls)
 
+    def describe_open_calls(self) -> list[str]:
+        """Return which calls are running, for a log. From any thread."""
+        return sorted(call.what for call in self._calls.copy())
+
     @property
     def draining(self) -> bool:
         """Whether the server is shutting down and takes no new calls."""
@@ -105,8 +109,8 @@ class Mux:
         Then each gets a JSON-RPC error as its last frame and is cancelled, and what
         still runs at the end is cut off.
 
-        Only threads cannot be cut off: a plain handler that does not return keeps
-        its call open, and this logs it.
+        What cannot be cut off keeps its call open: a thread that does not return, a
+        shield of the handler's own, a handler that swallows every cancellation.
         """
         self._draining = True
         now = trio.current_time()

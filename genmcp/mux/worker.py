@@ -31,6 +31,28 @@ if TYPE_CHECKING:
     from genmcp.mux.mailbox import Mailbox
     from genmcp.server import Server
 
+
+class ClosingScope:
+    """Where `handle_close` of one call runs: shielded, for a limited time.
+
+    Args:
+        cleanup_seconds: how long it may take.
+    """
+
+    def __init__(self, cleanup_seconds: float) -> None:
+        self._cleanup_seconds = cleanup_seconds
+        self._scope = trio.CancelScope(shield=True)
+
+    def open(self) -> trio.CancelScope:
+        """Return the scope to enter, once; its time begins now."""
+        self._scope.deadline = trio.current_time() + self._cleanup_seconds
+        return self._scope
+
+    def abort(self) -> None:
+        """Cut it off, now or when it begins."""
+        self._scope.cancel()
+
+
 _EXPECTED = "a result, Stream or Error"
 
 
@@ -39,9 +61,12 @@ async def run_worker(
     request: mcp.Request,
     channel: Channel,
     mailbox: Mailbox,
-    cleanup_seconds: float,
+    closing: ClosingScope,
 ) -> Ending:
-    """Run one request to its ending. Exceptions of the hooks pass through."""
+    """Run one request to its ending. Exceptions of the hooks pass through.
+
+    `handle_close` runs in `closing`.
+    """
     answer = await server.handle_request(request, channel)
     if not isinstance(answer, Stream):
         return _read_ending(server, "handle_request", answer)
@@ -58,7 +83,7 @@ async def run_worker(
             state = answer.state
     finally:
         if not ended_by_return:
-            await _run_handle_close(server, channel, state, cleanup_seconds)
+            await _run_handle_close(server, channel, state, closing)
 
 
 def _read_ending(server: Server, hook: str, answer: object) -> Ending:
@@ -72,10 +97,10 @@ def _read_ending(server: Server, hook: str, answer: object) -> Ending:
 
 
 async def _run_handle_close(
-    server: Server, channel: Channel, state: Any, cleanup_seconds: float
+    server: Server, channel: Channel, state: Any, closing: ClosingScope
 ) -> None:
     what = f"{type(server).__qualname__}.handle_close"
-    with trio.move_on_after(cleanup_seconds, shield=True) as scope:
+    with closing.open() as scope:
         try:
             await server.handle_close(channel, state)
         except BaseException as error:
@@ -83,4 +108,4 @@ async def _run_handle_close(
                 raise
             log_late(error, what)
     if scope.cancelled_caught:
-        log_late(trio.TooSlowError(f"no end after {cleanup_seconds:g} s"), what)
+        log_late(trio.TooSlowError("its time was over"), what)

@@ -292,3 +292,25 @@ async def test_closing_result_that_fails_holds_nothing_up(
     assert "shutting down" in event.error.message
     assert mux.open_calls == 0
     assert "broken" in caplog.text
+
+
+async def test_drain_cuts_an_endless_handle_close_off(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        return Stream(None)
+
+    async def on_close(channel: Channel, state: Any) -> None:
+        await trio.sleep_forever()
+
+    server = HandlerServer(handle, on_close=on_close)
+    call, _, mux = open_call(server, mux=Mux(server, cleanup_seconds=1_000))
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    assert mux.describe_open_calls() == ["tools/call 'any' (request 1)"]
+    started = trio.current_time()
+    await mux.drain(4)
+    await wait_all_tasks_blocked()
+    assert mux.open_calls == 0
+    assert mux.describe_open_calls() == []
+    assert trio.current_time() - started == pytest.approx(4)
