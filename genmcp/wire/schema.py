@@ -34,6 +34,7 @@ from genmcp.wire.schema_rules import (
     find_subschemas,
     join_pointer,
 )
+from genmcp.wire.schema_spelling import check_spelling
 from genmcp.wire.violation import MAX_PROBLEMS, Violation
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def compile_schema(
         TypeError: `schema` is neither a mapping nor a bool.
         SchemaError: not JSON, too large, an unknown dialect, a reference to
             something that is neither in the schema nor in `documents`, or a
-            keyword used wrongly. Names the JSON pointer.
+            keyword used or spelt wrongly. Names the JSON pointer.
 
     Spec: basic/index#json-schema-usage
     """
@@ -131,6 +132,7 @@ def compile_schema(
     subschemas = find_subschemas(copied)
     for found in (subschemas, *map(find_subschemas, known.values())):
         check_dialects(found, known)
+    check_spelling(subschemas)
     references = References(copied, subschemas)
     references.check_targets()
     references.check_size()

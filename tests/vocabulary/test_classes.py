@@ -56,7 +56,7 @@ ClientRequest ClientNotification ClientResult ServerNotification ServerResult
 DiscoverResultResponse ListToolsResultResponse CallToolResultResponse ListResourcesResultResponse
 ListResourceTemplatesResultResponse ReadResourceResultResponse ListPromptsResultResponse
 GetPromptResultResponse CompleteResultResponse SubscriptionsListenResultResponse
-""".split()  # noqa: SIM905 - a list of this length is easier to compare in lines
+""".split()
 
 
 @pytest.mark.parametrize("name", list[str](SPECIFIED))
