@@ -40,7 +40,8 @@ Nothing inside the package imports this module.
 """
 
 from genmcp.answers import Accepted, Answers, Cancelled, Declined, FormAnswer
-from genmcp.channel import BlockingChannel, Caller, Channel
+from genmcp.caller import Caller
+from genmcp.channel import BlockingChannel, Channel
 from genmcp.errors import (
     CallbackReturnError,
     HeaderMismatch,

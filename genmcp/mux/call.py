@@ -37,7 +37,7 @@ from genmcp.mux.worker import ClosingScope, run_worker
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from genmcp.channel import Caller
+    from genmcp.caller import Caller
     from genmcp.errors import McpError
     from genmcp.events import Ending, Event, Sink
     from genmcp.mcp import v2607 as mcp

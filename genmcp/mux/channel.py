@@ -20,7 +20,7 @@ from genmcp.events import Notified, Opened
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from genmcp.channel import Caller
+    from genmcp.caller import Caller
     from genmcp.mcp import v2607 as mcp
     from genmcp.mux.call import Call
     from genmcp.tokens import Keyring

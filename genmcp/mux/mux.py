@@ -21,7 +21,7 @@ from genmcp.tokens import Keyring
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from genmcp.channel import Caller
+    from genmcp.caller import Caller
     from genmcp.events import Sink
     from genmcp.mcp import v2607 as mcp
     from genmcp.server import Server

@@ -19,7 +19,7 @@ from genmcp.testing.requests import fake_caller
 from genmcp.wire.codec import encode
 
 if TYPE_CHECKING:
-    from genmcp.channel import Caller
+    from genmcp.caller import Caller
 
 Answer: TypeAlias = (
     mcp.InputResponse | Callable[[mcp.InputRequest], mcp.InputResponse | None] | None

@@ -20,7 +20,7 @@ from genmcp.wire.messages import write_notification
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from genmcp.channel import Caller
+    from genmcp.caller import Caller
 
 R = TypeVar("R")
 

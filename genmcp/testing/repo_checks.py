@@ -23,7 +23,7 @@ from genmcp.wire.json_text import read_json, write_json
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from genmcp.channel import Caller
+    from genmcp.caller import Caller
     from genmcp.providers.prompt_repo import PromptRepoSource
     from genmcp.providers.resource_repo import ResourceRepoSource
 

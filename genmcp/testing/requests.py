@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from genmcp.channel import Caller
+from genmcp.caller import Caller
 from genmcp.mcp import v2607 as mcp
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from genmcp.wire.json_text import write_json
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from genmcp.channel import Caller
+    from genmcp.caller import Caller
     from genmcp.providers.extension import ToolSource
 
 

@@ -43,7 +43,7 @@ from genmcp.transport.watch import run_watched, watch_over
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from genmcp.channel import Caller
+    from genmcp.caller import Caller
     from genmcp.server import Server
     from genmcp.transport.exchange import Receive, Send
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
-from genmcp.channel import Caller
+from genmcp.caller import Caller
 from genmcp.errors import HeaderMismatch, InvalidParams, UnsupportedProtocolVersion
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport import headers as header

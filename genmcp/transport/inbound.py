@@ -47,7 +47,7 @@ from genmcp.wire.messages import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from genmcp.channel import Caller
+    from genmcp.caller import Caller
     from genmcp.transport.reply import HeaderPairs
 
 MAX_BODY_BYTES: Final = 4 * 1024 * 1024

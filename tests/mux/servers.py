@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from genmcp.channel import Caller, Channel
+from genmcp.caller import Caller
+from genmcp.channel import Channel
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Call, Mux
 from genmcp.outcome import Error, Stream

@@ -1,0 +1,110 @@
+"""Who is calling: the facts of one request that every handler may read.
+
+Layer: contract, below the channel, whose two forms both offer these facts.
+
+Spec: basic/index#meta
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from genmcp.mcp import v2607 as mcp
+
+
+@attrs.frozen(kw_only=True)
+class Caller:
+    """Who is calling, as this one request says; nothing is remembered from earlier.
+
+    Attributes:
+        request_id: the JSON-RPC id, with its type: `1` and `"1"` are two ids.
+        protocol_version: the version this request is answered in.
+        client_capabilities: what the client declared on this request.
+        client_info: how the client names itself, if it does. Self-reported: never
+            decide anything about security on it.
+        progress_token: the token progress is reported under, or `None`. `0` and
+            `""` are tokens.
+        log_level: the lowest severity the client wants to hear of, or `None` for
+            no log notifications at all.
+        meta: the request's whole `_meta` in wire form, unknown keys kept
+            (`traceparent`, your own keys).
+        assigns: what the application attached to the request: user, tenant.
+        principal: who was authenticated, as a steady name, or `None`. What is sealed
+            for one principal is refused from another.
+        param_headers: the `Mcp-Param-*` headers, decoded, by the lower-case rest of
+            their name; `None` for a value that could not be read. No mapping at all
+            where the transport has no headers. What a tool's schema asks for has been
+            compared with the arguments by the time the tool runs.
+    """
+
+    request_id: mcp.RequestId
+    protocol_version: str
+    client_capabilities: mcp.ClientCapabilities
+    client_info: mcp.Implementation | None = None
+    progress_token: mcp.ProgressToken | None = None
+    log_level: mcp.LoggingLevel | None = None
+    meta: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
+    assigns: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
+    principal: str | None = None
+    param_headers: Mapping[str, str | None] | None = None
+
+
+class CallerFacts:
+    """The caller's facts, readable on both forms of the channel."""
+
+    caller: Caller
+
+    @property
+    def request_id(self) -> mcp.RequestId:
+        """See `Caller.request_id`."""
+        return self.caller.request_id
+
+    @property
+    def client_info(self) -> mcp.Implementation | None:
+        """See `Caller.client_info`."""
+        return self.caller.client_info
+
+    @property
+    def client_capabilities(self) -> mcp.ClientCapabilities:
+        """See `Caller.client_capabilities`."""
+        return self.caller.client_capabilities
+
+    @property
+    def protocol_version(self) -> str:
+        """See `Caller.protocol_version`."""
+        return self.caller.protocol_version
+
+    @property
+    def progress_token(self) -> mcp.ProgressToken | None:
+        """See `Caller.progress_token`."""
+        return self.caller.progress_token
+
+    @property
+    def log_level(self) -> mcp.LoggingLevel | None:
+        """See `Caller.log_level`."""
+        return self.caller.log_level
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """See `Caller.meta`."""
+        return self.caller.meta
+
+    @property
+    def assigns(self) -> Mapping[str, Any]:
+        """See `Caller.assigns`."""
+        return self.caller.assigns
+
+    @property
+    def principal(self) -> str | None:
+        """See `Caller.principal`."""
+        return self.caller.principal
+
+    @property
+    def param_headers(self) -> Mapping[str, str | None] | None:
+        """See `Caller.param_headers`."""
+        return self.caller.param_headers
