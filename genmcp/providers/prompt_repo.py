@@ -180,7 +180,7 @@ class PromptRepo(Repo[C]):
         return self.find_prompt if own else self.search_list
 
     def completes(self) -> bool:
-        """Tell whether there are suggestions here: whether `complete` is overridden."""
+        """See `Repo.completes`."""
         return type(self).complete is not PromptRepo.complete
 
 

@@ -7,7 +7,7 @@ resources by URI. `prompt_repo` and `resource_repo` have the two kinds.
 from __future__ import annotations
 
 import inspect
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
 
@@ -89,6 +89,10 @@ class Repo(ABC, Generic[C]):
         """
         declared: mcp.ClientCapabilities | None = self._declared.get("requires")
         return mcp.ClientCapabilities() if declared is None else declared
+
+    @abstractmethod
+    def completes(self) -> bool:
+        """Tell whether there are suggestions here: whether `complete` is overridden."""
 
 
 _READERS = {"cache_control": read_cache_control, "requires": read_required_capabilities}

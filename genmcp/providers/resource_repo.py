@@ -189,7 +189,7 @@ class ResourceRepo(Repo[C]):
         return ()
 
     def completes(self) -> bool:
-        """Tell whether there are suggestions here: whether `complete` is overridden."""
+        """See `Repo.completes`."""
         return type(self).complete is not ResourceRepo.complete
 
     # -- compiled, for the suite -------------------------------------------------

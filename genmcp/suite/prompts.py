@@ -52,9 +52,7 @@ class PromptsPage(Page):
         offering = [one for one in extensions if one.offers_prompts()]
         self._routes = RepoRoutes(own, offering, _ask)
         self._page_size = page_size
-        self.completes = any(served.repo.completes() for served in own) or any(
-            one.offers_completions() for one in offering
-        )
+        self.completes = self._routes.completes
         """Whether any argument of a prompt may be completed."""
 
     def offered(self) -> bool:

@@ -63,9 +63,7 @@ class ResourcesPage(Page):
         offering = [one for one in extensions if one.offers_resources()]
         self._routes = RepoRoutes(own, offering, _ask)
         self._page_size = page_size
-        self.completes = any(served.repo.completes() for served in own) or any(
-            one.offers_completions() for one in offering
-        )
+        self.completes = self._routes.completes
         """Whether any variable of a template may be completed."""
 
     def offered(self) -> bool:

@@ -168,6 +168,10 @@ class RepoRoutes(Generic[R]):
         self.own = own
         self._extensions = extensions
         self._ask = ask
+        self.completes = any(served.repo.completes() for served in own) or any(
+            extension.offers_completions() for extension in extensions
+        )
+        """Whether any of them may complete values."""
         self._warned: set[tuple[str, str]] = set()
 
     def __bool__(self) -> bool:
