@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,15 @@ class Process:
         assert stream.recv(15) == b"HTTP/1.1 200 \r\n"
         return stream
 
+    def ask_get(self, host: str, path: str) -> int:
+        """Return the status that a GET under another host's name is answered with."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=HANG_GUARD_SECONDS)
+        try:
+            connection.request("GET", path, headers={"Host": host})
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
     def wait(self) -> int:
         return self.popen.wait(HANG_GUARD_SECONDS)
 
@@ -194,9 +205,20 @@ def test_in_a_process_of_others_the_end_is_called_off() -> None:
 
 
 def test_options_reach_the_endpoint(tmp_path: Path) -> None:
-    options = ["--path", "/other", "--allowed-host", "mcp.example.com", "--log-level", "debug"]
+    options = ["--path", "/other", "--allowed-host", "mcp.example.com"]
     with serving(tmp_path, *options) as process:
         process.wait_for(rf"http://127\.0\.0\.1:{process.port}/other\n")
+        assert process.ask_get("mcp.example.com", "/other") == 405  # let in; only POST is served
+        assert process.ask_get("other.example.com", "/other") == 403
+        assert process.ask_get("mcp.example.com", "/mcp") == 404
+
+
+def test_the_log_level_is_set_before_the_server_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.root, "level", logging.INFO)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        main(["serve", "served_app:suite", "--port", port, "--log-level", "error"])
+    assert logging.root.level == logging.ERROR
 
 
 def test_a_port_in_use_is_one_line_and_status_1(capsys: pytest.CaptureFixture[str]) -> None:
