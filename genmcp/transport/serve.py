@@ -56,7 +56,7 @@ class PortOptions(TypedDict, total=False):
     backlog: int
     max_connections: int
     max_header_bytes: int
-    keep_alive_seconds: float
+    idle_timeout_seconds: float
     read_timeout_seconds: float
     write_timeout_seconds: float
 
@@ -111,7 +111,7 @@ async def serve(
         options: any of `StreamableHTTP` (`allowed_hosts`, `allowed_origins`, `assigns`,
             `secret_key`, ...); `certfile` and `keyfile` for TLS; `http2=True` to speak
             HTTP/2 as well; and the limits `max_connections` (1000), `max_header_bytes`
-            (32 KiB), `keep_alive_seconds` (75), `read_timeout_seconds` and
+            (32 KiB), `idle_timeout_seconds` (75), `read_timeout_seconds` and
             `write_timeout_seconds` (30 each).
 
     Raises:

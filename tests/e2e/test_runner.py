@@ -96,14 +96,14 @@ async def test_an_expected_continue_is_given() -> None:
 
 
 async def test_a_connection_that_idles_too_long_is_closed() -> None:
-    async with running(hello, keep_alive_seconds=0.5) as server, await connect(server) as stream:
+    async with running(hello, idle_timeout_seconds=0.5) as server, await connect(server) as stream:
         assert (await Client(stream).ask()).body == b"hello"
         assert await read_all(stream) == b""
 
 
 async def test_the_idle_time_does_not_run_during_an_answer() -> None:
     app = Streaming()
-    async with running(app, keep_alive_seconds=0.5) as server, await connect(server) as stream:
+    async with running(app, idle_timeout_seconds=0.5) as server, await connect(server) as stream:
         await stream.send_all(GET)
         await app.started.wait()
         with trio.move_on_after(1):
@@ -231,7 +231,7 @@ async def test_cancelled_in_the_startup_it_ends() -> None:
         {"max_connections": 0},
         {"backlog": 0},
         {"max_header_bytes": 0},
-        {"keep_alive_seconds": 0},
+        {"idle_timeout_seconds": 0},
         {"read_timeout_seconds": 0},
         {"write_timeout_seconds": -0.5},
         {"certfile": "cert.pem"},

@@ -313,7 +313,7 @@ async def test_over_http2_a_drained_stream_ends_whole() -> None:
 
 
 async def test_an_idle_http2_connection_is_closed_in_time() -> None:
-    options: dict[str, Any] = {"http2": True, "keep_alive_seconds": 0.5}
+    options: dict[str, Any] = {"http2": True, "idle_timeout_seconds": 0.5}
     async with running(hello, **options) as server, await connect(server) as stream:
         client = Http2Client(stream)
         await client.start()

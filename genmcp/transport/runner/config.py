@@ -24,7 +24,7 @@ _POSITIVE: Final = (
     "backlog",
     "max_connections",
     "max_header_bytes",
-    "keep_alive_seconds",
+    "idle_timeout_seconds",
     "read_timeout_seconds",
     "write_timeout_seconds",
 )
@@ -48,7 +48,7 @@ class RunnerConfig:
             has been idle longest is closed for a newcomer; if none is idle, the
             newcomer is answered 503.
         max_header_bytes: the request line and headers together; more is refused (431).
-        keep_alive_seconds: how long a connection may be open with nothing asked. Well
+        idle_timeout_seconds: how long a connection may be open with nothing asked. Well
             above a minute, as pooling clients reuse a connection about that long, and
             one that is closed under them fails their next request.
         read_timeout_seconds: how long the head of a request may take, and the longest
@@ -70,7 +70,7 @@ class RunnerConfig:
     backlog: int = 1024
     max_connections: int = 1000
     max_header_bytes: int = 32 * 1024
-    keep_alive_seconds: float = 75.0
+    idle_timeout_seconds: float = 75.0
     read_timeout_seconds: float = 30.0
     write_timeout_seconds: float = 30.0
 

@@ -212,7 +212,7 @@ class Connection:
         if self._service.context.terminated.is_set():
             # HTTP/2 has said goodbye, and may not have sent all of it yet.
             return self._idle_since + _LINGER_SECONDS
-        return self._idle_since + config.keep_alive_seconds
+        return self._idle_since + config.idle_timeout_seconds
 
     async def _take_event(self, event: Event) -> None:
         """Do what the protocol wants: write, end the connection, or note that it idles."""
