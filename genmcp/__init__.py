@@ -13,7 +13,7 @@
 THE MAP. Folders are layers; each imports only what stands above it here:
 
     mcp/v2607/    what is said: the protocol's messages as attrs classes, builders
-    errors outcome events event_bus tokens answers questions channel server
+    errors outcome events event_bus tokens answers questions caller channel server
                   what both sides agree on: the contracts
     wire/         JSON to objects and back, JSON Schema, a tool's arguments
     providers/    what you write: Tool, PromptRepo, ResourceRepo, Extension,
