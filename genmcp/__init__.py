@@ -13,7 +13,8 @@
 THE MAP. Folders are layers; each imports only what stands above it here:
 
     mcp/v2607/    what is said: the protocol's messages as attrs classes, builders
-    errors outcome events event_bus tokens answers questions caller channel server
+    errors limits outcome events event_bus tokens access answers questions caller
+    channel server
                   what both sides agree on: the contracts
     wire/         JSON to objects and back, JSON Schema, a tool's arguments
     providers/    what you write: Tool, PromptRepo, ResourceRepo, Extension,
@@ -39,20 +40,24 @@ What is re-exported here is the public surface; `genmcp.testing` is the rest of 
 Nothing inside the package imports this module.
 """
 
+from genmcp.access import Access
 from genmcp.answers import Accepted, Answers, Cancelled, Declined, FormAnswer
 from genmcp.caller import Caller
 from genmcp.channel import BlockingChannel, Channel
 from genmcp.errors import (
     CallbackReturnError,
     HeaderMismatch,
+    InsufficientScope,
     InternalError,
     InvalidParams,
     InvalidRequest,
+    LimitExceeded,
     MailboxFull,
     McpError,
     MethodNotFound,
     MissingRequiredClientCapability,
     NotFound,
+    Overloaded,
     ParseError,
     ToolError,
     UnsupportedProtocolVersion,
@@ -93,6 +98,7 @@ from genmcp.wire.schema import SchemaError
 __all__ = [
     "UNSET",
     "Accepted",
+    "Access",
     "Answers",
     "ArgumentsError",
     "BlockingChannel",
@@ -111,10 +117,12 @@ __all__ = [
     "FormAnswer",
     "HeaderMismatch",
     "InputRequired",
+    "InsufficientScope",
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
     "Keyring",
+    "LimitExceeded",
     "Listening",
     "MailboxFull",
     "McpError",
@@ -122,6 +130,7 @@ __all__ = [
     "MissingRequiredClientCapability",
     "NotFound",
     "OutputMismatch",
+    "Overloaded",
     "ParseError",
     "PromptReply",
     "PromptRepo",

@@ -14,6 +14,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from genmcp.access import Access
     from genmcp.mcp import v2607 as mcp
 
 
@@ -36,6 +37,9 @@ class Caller:
         assigns: what the application attached to the request: user, tenant.
         principal: who was authenticated, as a steady name, or `None`. What is sealed
             for one principal is refused from another.
+        access: what the caller's access token allows, where one was verified.
+        client_address: the network address the request came from, if that is known:
+            behind a proxy, the proxy's.
         param_headers: the `Mcp-Param-*` headers, decoded, by the lower-case rest of
             their name; `None` for a value that could not be read. No mapping at all
             where the transport has no headers. What a tool's schema asks for has been
@@ -51,6 +55,8 @@ class Caller:
     meta: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     assigns: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     principal: str | None = None
+    access: Access | None = None
+    client_address: str | None = None
     param_headers: Mapping[str, str | None] | None = None
 
 
@@ -103,6 +109,16 @@ class CallerFacts:
     def principal(self) -> str | None:
         """See `Caller.principal`."""
         return self.caller.principal
+
+    @property
+    def access(self) -> Access | None:
+        """See `Caller.access`."""
+        return self.caller.access
+
+    @property
+    def client_address(self) -> str | None:
+        """See `Caller.client_address`."""
+        return self.caller.client_address
 
     @property
     def param_headers(self) -> Mapping[str, str | None] | None:

@@ -12,6 +12,7 @@ Spec: basic/index#error-codes
 
 from __future__ import annotations
 
+import math
 import reprlib
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
@@ -28,7 +29,7 @@ from genmcp.mcp.v2607.jsonrpc_errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 RESERVED_CODES: Final = range(-32768, -31999)
 """JSON-RPC's own range: application codes stay outside it (both ends included)."""
@@ -207,6 +208,67 @@ class UnsupportedProtocolVersion(_FixedCode):
         )
         self.requested = requested
         self.supported = supported
+
+
+class InsufficientScope(InvalidRequest):
+    """The caller's access token does not cover what this request needs.
+
+    Args:
+        required: every scope the request needs, those the token has included, so that
+            one new token is enough.
+
+    Wire form: -32600, HTTP 403, `data: {"requiredScopes": [...]}`; over HTTP with
+    `WWW-Authenticate: Bearer error="insufficient_scope", scope="..."`.
+
+    Spec: basic/authorization/index#runtime-insufficient-scope-errors
+    """
+
+    def __init__(self, required: Iterable[str]) -> None:
+        self.required = tuple(sorted(set(required)))
+        super().__init__(
+            f"This request needs an access token with the scopes: {' '.join(self.required)}",
+            data={"requiredScopes": list(self.required)},
+        )
+
+
+class LimitExceeded(InvalidRequest):
+    """The caller has as much open, or calls as often, as one caller may.
+
+    Args:
+        message: what there is too much of.
+        setting: the option that sets the limit, such as `max_calls_per_caller`.
+        retry_after_seconds: when it makes sense to try again; rounded up.
+
+    Wire form: -32600, HTTP 429 with `Retry-After`,
+    `data: {"setting": setting, "retryAfterSeconds": n}`.
+    """
+
+    def __init__(self, message: str, *, setting: str, retry_after_seconds: float) -> None:
+        self.retry_after_seconds = _read_delay(retry_after_seconds)
+        super().__init__(message, data=_describe_limit(setting, self.retry_after_seconds))
+
+
+class Overloaded(InternalError):
+    """The server has as much open as it takes from all callers together.
+
+    Args: as for `LimitExceeded`.
+
+    Wire form: -32603, HTTP 503 with `Retry-After`,
+    `data: {"setting": setting, "retryAfterSeconds": n}`.
+    """
+
+    def __init__(self, message: str, *, setting: str, retry_after_seconds: float) -> None:
+        self.retry_after_seconds = _read_delay(retry_after_seconds)
+        super().__init__(message, data=_describe_limit(setting, self.retry_after_seconds))
+
+
+def _read_delay(seconds: float) -> int:
+    # A client told 0 would come back at once.
+    return max(1, math.ceil(seconds))
+
+
+def _describe_limit(setting: str, retry_after_seconds: int) -> dict[str, Any]:
+    return {"setting": setting, "retryAfterSeconds": retry_after_seconds}
 
 
 class ToolError(Exception):

@@ -55,7 +55,7 @@ class Call:
     def __init__(self, mux: Mux, request: mcp.Request, caller: Caller, sink: Sink) -> None:
         self.last_write = trio.current_time()
         """When something was last written, in trio's time; at first, when it began."""
-        self.mailbox = Mailbox(mux.max_queued_messages)
+        self.mailbox = Mailbox(mux.limits.max_queued_messages)
         self._mux = mux
         self._request = request
         self._sink = sink
@@ -64,8 +64,8 @@ class Call:
         self._over = False
         self._nursery: trio.Nursery | None = None
         self._closing: Ending | None = None
-        self._handler = HandlerScope(mux.cleanup_seconds, self._log_late_cleanup)
-        self._closing_scope = ClosingScope(mux.cleanup_seconds)
+        self._handler = HandlerScope(mux.limits.cleanup_seconds, self._log_late_cleanup)
+        self._closing_scope = ClosingScope(mux.limits.cleanup_seconds)
         self._children: set[HandlerScope] = set()
 
     @property
@@ -174,7 +174,7 @@ class Call:
         if self._over or self._nursery is None:
             raise RuntimeError("start_soon: this call is over")
         # Registered here: the task may get its first turn when the call has ended.
-        scope = HandlerScope(self._mux.cleanup_seconds, self._log_late_cleanup)
+        scope = HandlerScope(self._mux.limits.cleanup_seconds, self._log_late_cleanup)
         self._children.add(scope)
         self._nursery.start_soon(self._run_child, scope, async_fn, args)
 
@@ -242,9 +242,8 @@ class Call:
             self._children.discard(scope)
 
     def _log_late_cleanup(self) -> None:
-        _log.warning(
-            "%s still runs %g s after its client has gone", self.what, self._mux.cleanup_seconds
-        )
+        seconds = self._mux.limits.cleanup_seconds
+        _log.warning("%s still runs %g s after its client has gone", self.what, seconds)
 
     def _closing_ending(self, error: McpError) -> Ending:
         result = self.closing_result()

@@ -9,11 +9,12 @@ nursery of its own, so an application can mount it anywhere.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import trio
 
 from genmcp.errors import InternalError
+from genmcp.limits import DEFAULT_LIMITS, Limits
 from genmcp.mux.call import Call
 from genmcp.mux.failure import is_crash, mask
 from genmcp.tokens import Keyring
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("genmcp.mux")
 
-CLEANUP_SECONDS: Final = 5.0
-MAX_QUEUED_MESSAGES: Final = 1_000
-MAX_THREADS: Final = 40
-
 
 class Mux:
     """Runs the calls of one server.
@@ -40,35 +37,16 @@ class Mux:
         server: who answers.
         keyring: seals what clients carry for the server; a random one serves this
             process only.
-        cleanup_seconds: how long `finally` blocks and `handle_close` of a call may
-            take once its client has gone.
-        max_queued_messages: how many posted messages may wait for one call.
-        max_threads: how many plain `def` handlers may run at the same time.
-
-    Raises:
-        ValueError: a limit is not positive.
+        limits: how much one call, and all of them, may take.
     """
 
     def __init__(
-        self,
-        server: Server,
-        *,
-        keyring: Keyring | None = None,
-        cleanup_seconds: float = CLEANUP_SECONDS,
-        max_queued_messages: int = MAX_QUEUED_MESSAGES,
-        max_threads: int = MAX_THREADS,
+        self, server: Server, *, keyring: Keyring | None = None, limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        if cleanup_seconds <= 0:
-            raise ValueError(f"cleanup_seconds must be positive, got {cleanup_seconds!r}")
-        if max_queued_messages < 1:
-            raise ValueError(f"max_queued_messages must be positive, got {max_queued_messages!r}")
-        if max_threads < 1:
-            raise ValueError(f"max_threads must be positive, got {max_threads!r}")
         self.server = server
         self.keyring = keyring if keyring is not None else Keyring.random()
-        self.cleanup_seconds = cleanup_seconds
-        self.max_queued_messages = max_queued_messages
-        self.threads = trio.CapacityLimiter(max_threads)
+        self.limits = limits
+        self.threads = trio.CapacityLimiter(limits.max_threads)
         self._calls: set[Call] = set()
         self._last_call_ended = trio.lowlevel.ParkingLot()
         self._draining = False
@@ -115,7 +93,8 @@ class Mux:
         self._draining = True
         now = trio.current_time()
         await self._stop([call for call in self._calls if call.closing_result() is not None])
-        with trio.move_on_at(now + max(grace_seconds - self.cleanup_seconds, grace_seconds / 2)):
+        spare = max(grace_seconds - self.limits.cleanup_seconds, grace_seconds / 2)
+        with trio.move_on_at(now + spare):
             await self._wait_until_idle()
         if self._calls:
             _log.info("stopping %d open calls", len(self._calls))

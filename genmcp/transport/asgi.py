@@ -11,56 +11,40 @@ Spec: basic/transports/streamable-http
 
 from __future__ import annotations
 
-import inspect
 import logging
 import os
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final
 
 import attrs
 import trio
+from typing_extensions import Unpack
 
 from genmcp.errors import InternalError, InvalidRequest, McpError
 from genmcp.events import ClientGone, Failed
+from genmcp.limits import LimitOptions, Limits
 from genmcp.mux import Mux
 from genmcp.mux.failure import is_crash
-from genmcp.mux.mux import CLEANUP_SECONDS, MAX_QUEUED_MESSAGES, MAX_THREADS
 from genmcp.tokens import Keyring
 from genmcp.transport.exchange import BodyTooLargeError, Exchange, Scope
 from genmcp.transport.headers import show
-from genmcp.transport.inbound import (
-    MAX_BODY_BYTES,
-    MAX_JSON_DEPTH,
-    Inbound,
-    ReceivedNotification,
-    ReceivedRequest,
-    Refusal,
-)
-from genmcp.transport.reply import OK, Reply, find_status, render_accepted, render_refusal
-from genmcp.transport.watch import run_watched, watch_over
+from genmcp.transport.identify import Identity
+from genmcp.transport.inbound import Inbound, ReceivedNotification, ReceivedRequest, Refusal
+from genmcp.transport.reply import Reply, render_accepted, render_refusal
+from genmcp.transport.watch import run_watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from genmcp.caller import Caller
     from genmcp.server import Server
     from genmcp.transport.exchange import Receive, Send
-
-Assigns: TypeAlias = (
-    Mapping[str, Any] | Callable[[Scope], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
-)
-"""What the application attaches to each request, or who tells it from the ASGI scope."""
-
-Principal: TypeAlias = Callable[[Scope], str | Awaitable[str | None] | None]
-"""Tells from the ASGI scope who was authenticated, as a steady name, if anybody was."""
+    from genmcp.transport.identify import Assigns, Principal
 
 SECRET_KEY_VARIABLE: Final = "GENMCP_SECRET_KEY"  # noqa: S105 - a name, not a secret
 """The environment variable read where no `secret_key` is given: one secret, or several
 with spaces between, the newest first."""
 
 KEEPALIVE_SECONDS: Final = 15.0
-BODY_TIMEOUT_SECONDS: Final = 30.0
 
 _LAST_FRAME_SECONDS: Final = 1.0
 
@@ -96,13 +80,7 @@ class StreamableHTTP:
             without either, what this process sealed dies with it.
         keepalive_seconds: how long a call may be silent before the client is shown
             that it lives.
-        max_body_bytes: the largest request body read.
-        body_timeout_seconds: how long a request's body may take to arrive, and then
-            `assigns` and `principal` to answer.
-        max_json_depth: how deep a body's arrays and objects may be nested.
-        cleanup_seconds: how long a call may clean up once its client has gone.
-        max_queued_messages: how many posted messages may wait for one call.
-        max_threads: how many plain `def` handlers may run at the same time.
+        limits: any of `genmcp.limits.Limits`, such as `max_body_bytes`.
 
     Raises:
         ValueError: a setting makes no sense; the message names it.
@@ -123,38 +101,24 @@ class StreamableHTTP:
         principal: Principal | None = None,
         secret_key: str | bytes | Sequence[str | bytes] | None = None,
         keepalive_seconds: float = KEEPALIVE_SECONDS,
-        max_body_bytes: int = MAX_BODY_BYTES,
-        body_timeout_seconds: float = BODY_TIMEOUT_SECONDS,
-        max_json_depth: int = MAX_JSON_DEPTH,
-        cleanup_seconds: float = CLEANUP_SECONDS,
-        max_queued_messages: int = MAX_QUEUED_MESSAGES,
-        max_threads: int = MAX_THREADS,
+        **limits: Unpack[LimitOptions],
     ) -> None:
         if not path.startswith("/"):
             raise ValueError(f'path must begin with a slash, such as "/mcp", got {path!r}')
         if keepalive_seconds <= 0:
             raise ValueError(f"keepalive_seconds must be positive, got {keepalive_seconds!r}")
-        if body_timeout_seconds <= 0:
-            raise ValueError(f"body_timeout_seconds must be positive, got {body_timeout_seconds!r}")
         self.path = path.rstrip("/")
-        self.mux = Mux(
-            server,
-            keyring=_make_keyring(secret_key),
-            cleanup_seconds=cleanup_seconds,
-            max_queued_messages=max_queued_messages,
-            max_threads=max_threads,
-        )
+        self._limits = Limits(**limits)
+        self.mux = Mux(server, keyring=_make_keyring(secret_key), limits=self._limits)
         self._inbound = Inbound(
             server.methods(),
             allowed_hosts=allowed_hosts,
             allowed_origins=allowed_origins,
-            max_body_bytes=max_body_bytes,
-            max_json_depth=max_json_depth,
+            max_body_bytes=self._limits.max_body_bytes,
+            max_json_depth=self._limits.max_json_depth,
         )
-        self._assigns = assigns
-        self._principal = principal
+        self._identity = Identity(assigns, principal, self._limits.body_timeout_seconds)
         self._keepalive_seconds = keepalive_seconds
-        self._body_timeout_seconds = body_timeout_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope.
@@ -235,12 +199,12 @@ class StreamableHTTP:
         try:
             return await exchange.read_body(
                 max_bytes=self._inbound.max_body_bytes,
-                timeout_seconds=self._body_timeout_seconds,
+                timeout_seconds=self._limits.body_timeout_seconds,
             )
         except BodyTooLargeError:
             refusal = self._inbound.refuse_size()
         except trio.TooSlowError:
-            seconds = f"{self._body_timeout_seconds:g} s"
+            seconds = f"{self._limits.body_timeout_seconds:g} s"
             refusal = Refusal(
                 408,
                 InvalidRequest(f"The body was not here within {seconds} (body_timeout_seconds)"),
@@ -249,28 +213,16 @@ class StreamableHTTP:
         return None
 
     async def _run(self, scope: Scope, exchange: Exchange, received: ReceivedRequest) -> None:
-        caller = received.caller
+        caller = attrs.evolve(received.caller, client_address=exchange.client_address)
         exchange.reply = Reply(caller.request_id)
-        if self._assigns is not None or self._principal is not None:
-            try:
-                caller = await watch_over(
-                    self._identify(scope, caller), exchange, self._body_timeout_seconds
-                )
-            except McpError as error:
-                status = find_status(error)
-                await _refuse(
-                    exchange,
-                    Refusal(403 if status == OK else status, error, caller.request_id),
-                )
-                return
-            except trio.TooSlowError:
-                slow = InternalError("It could not be found out in time who is calling")
-                await _refuse(exchange, Refusal(503, slow, caller.request_id))
-                return
+        identified = await self._identity.complete(scope, caller, exchange)
+        if isinstance(identified, Refusal):
+            await _refuse(exchange, identified)
+            return
         if self.mux.draining:
             await _refuse(exchange, Refusal(503, _shutting_down(), caller.request_id))
             return
-        call = self.mux.open(received.request, caller, exchange)
+        call = self.mux.open(received.request, identified, exchange)
         await run_watched(call, exchange, self._keepalive_seconds)
         if exchange.reachable and not exchange.reply.done:
             # Cut off by the mux, which only a shutdown does; anything else is a fault.
@@ -278,33 +230,6 @@ class StreamableHTTP:
                 raise RuntimeError(f"{received.request.method} ended without an answer")
             with trio.move_on_after(_LAST_FRAME_SECONDS):
                 await exchange.write(Failed(_shutting_down()))
-
-    async def _identify(self, scope: Scope, caller: Caller) -> Caller:
-        return attrs.evolve(
-            caller,
-            assigns=await self._read_assigns(scope),
-            principal=await self._read_principal(scope),
-        )
-
-    async def _read_assigns(self, scope: Scope) -> Mapping[str, Any]:
-        assigns: Any = {} if self._assigns is None else self._assigns
-        if callable(assigns):
-            assigns = assigns(scope)
-            if inspect.isawaitable(assigns):
-                assigns = await assigns
-        if not isinstance(assigns, Mapping):
-            raise TypeError(f"assigns must give a mapping, got {assigns!r}")
-        return cast("Mapping[str, Any]", assigns)
-
-    async def _read_principal(self, scope: Scope) -> str | None:
-        if self._principal is None:
-            return None
-        principal: Any = self._principal(scope)
-        if inspect.isawaitable(principal):
-            principal = await principal
-        if principal is not None and not isinstance(principal, str):
-            raise TypeError(f"principal must give a str or None, got {principal!r}")
-        return principal
 
 
 async def _refuse(exchange: Exchange, refusal: Refusal, *, drain: bool = True) -> None:

@@ -51,6 +51,8 @@ class Exchange(Sink):
     Attributes:
         verb: the HTTP method.
         headers: the request's headers.
+        client_address: where the request came from, if the server says.
+        response_headers: what every response to this request says besides its own.
         reply: renders the events that are written; to be set before the first.
         responded: whether any part of a response was handed to the server.
         client_left: whether the server said that the client has gone.
@@ -59,6 +61,9 @@ class Exchange(Sink):
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.verb: str = scope["method"]
         self.headers = scan_headers(scope["headers"])
+        client: Sequence[Any] | None = scope.get("client")
+        self.client_address = str(client[0]) if client else None
+        self.response_headers: HeaderPairs = ()
         self.reply: Reply | None = None
         self.client_left = False
         self._receive = receive
@@ -192,10 +197,10 @@ class Exchange(Sink):
         for part in parts:
             match part:
                 case Whole(status=status, headers=headers, body=body):
-                    yield _start(status, headers)
+                    yield _start(status, (*headers, *self.response_headers))
                     yield _body(b"" if self.verb == "HEAD" else body, more=False)
                 case Head(status=status, headers=headers):
-                    yield _start(status, headers)
+                    yield _start(status, (*headers, *self.response_headers))
                 case Chunk(body=body):
                     yield _body(body, more=not isinstance(parts[-1], End))
                 case End():

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import attrs
 
 from genmcp.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, ParseError
+from genmcp.limits import DEFAULT_LIMITS
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport import headers as header
 from genmcp.transport.envelope import (
@@ -49,9 +50,6 @@ if TYPE_CHECKING:
 
     from genmcp.caller import Caller
     from genmcp.transport.reply import HeaderPairs
-
-MAX_BODY_BYTES: Final = 4 * 1024 * 1024
-MAX_JSON_DEPTH: Final = 128
 
 _MAX_LENGTH_DIGITS: Final = 18
 
@@ -115,8 +113,8 @@ class Inbound:
         *,
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
-        max_body_bytes: int = MAX_BODY_BYTES,
-        max_json_depth: int = MAX_JSON_DEPTH,
+        max_body_bytes: int = DEFAULT_LIMITS.max_body_bytes,
+        max_json_depth: int = DEFAULT_LIMITS.max_json_depth,
     ) -> None:
         if max_body_bytes < 1:
             raise ValueError(f"max_body_bytes must be positive, got {max_body_bytes!r}")

@@ -14,17 +14,18 @@ Spec: basic/transports/streamable-http#sending-messages, and #receiving-messages
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 import attrs
 
+from genmcp.errors import InsufficientScope, LimitExceeded, McpError, Overloaded
 from genmcp.events import Answered, Failed, KeptAlive, Notified, Opened
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport.sse import KEEP_ALIVE, render_event
 from genmcp.wire.messages import write_error, write_notification, write_result
 
 if TYPE_CHECKING:
-    from genmcp.errors import McpError
     from genmcp.events import Event
 
 HeaderPairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
@@ -37,6 +38,9 @@ STREAM_HEADERS: Final[HeaderPairs] = (
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 )
+
+Challenge: TypeAlias = Callable[[InsufficientScope], HeaderPairs]
+"""Renders the headers that tell a client which scopes to ask for."""
 
 _ANSWER_STATUS: Final = {
     mcp.PARSE_ERROR: 400,
@@ -102,10 +106,15 @@ class Reply:
 
     Opening sends a comment along: some servers and proxies hold the head back until
     the first byte of the body, and the client should see now that it is a stream.
+
+    Args:
+        request_id: the id of the request.
+        challenge: renders what a 403 for missing scopes says besides.
     """
 
-    def __init__(self, request_id: mcp.RequestId) -> None:
+    def __init__(self, request_id: mcp.RequestId, challenge: Challenge = lambda _error: ()) -> None:
         self._request_id = request_id
+        self._challenge = challenge
         self._state = _State.IDLE
 
     @property
@@ -132,7 +141,8 @@ class Reply:
             case Answered(result=result):
                 return self._end(write_result(self._request_id, result), OK)
             case Failed(error=error):
-                return self._end(write_error(self._request_id, error), find_status(error))
+                message = write_error(self._request_id, error)
+                return self._end(message, find_status(error), self._find_headers(error))
             case Notified(notification=notification):
                 return self._stream(render_event(write_notification(notification)))
             case KeptAlive():
@@ -148,19 +158,42 @@ class Reply:
         self._state = _State.STREAMING
         return Head(OK, STREAM_HEADERS), Chunk(body)
 
-    def _end(self, message: bytes, status: int) -> tuple[Part, ...]:
+    def _end(self, message: bytes, status: int, headers: HeaderPairs = ()) -> tuple[Part, ...]:
         idle = self._state is _State.IDLE
         self._state = _State.DONE
-        return (render_json(status, message),) if idle else (Chunk(render_event(message)), End())
+        if idle:
+            return (render_json(status, message, headers),)
+        return Chunk(render_event(message)), End()
+
+    def _find_headers(self, error: McpError) -> HeaderPairs:
+        if isinstance(error, InsufficientScope):
+            return self._challenge(error)
+        return find_delay(error)
 
 
 def find_status(error: McpError) -> int:
     """Return the HTTP status for the error an accepted request ended with.
 
-    Statuses the protocol fixes, 500 for a fault of the server, and 200 for what is the
-    request's own answer: invalid params and the application's codes.
+    Statuses the protocol fixes, those of HTTP for scopes and limits, 500 for a fault of
+    the server, and 200 for what is the request's own answer: invalid params and the
+    application's codes.
     """
-    return _ANSWER_STATUS.get(error.code, OK)
+    match error:
+        case InsufficientScope():
+            return 403
+        case LimitExceeded():
+            return 429
+        case Overloaded():
+            return 503
+        case _:
+            return _ANSWER_STATUS.get(error.code, OK)
+
+
+def find_delay(error: McpError) -> HeaderPairs:
+    """Return the header that says when to come back, for an error that knows it."""
+    if isinstance(error, LimitExceeded | Overloaded):
+        return ((b"retry-after", b"%d" % error.retry_after_seconds),)
+    return ()
 
 
 def render_json(status: int, body: bytes, headers: HeaderPairs = ()) -> Whole:

@@ -14,6 +14,7 @@ import trio
 from typing_extensions import Unpack
 
 from genmcp.errors import show
+from genmcp.limits import LimitOptions
 from genmcp.server import Server
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.origin import read_authority
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from genmcp.transport.asgi import Assigns, Principal
+    from genmcp.transport.identify import Assigns, Principal
 
 _log: Final = logging.getLogger("genmcp.transport")
 
@@ -30,7 +31,7 @@ DEFAULT_PATH: Final = "/mcp"
 _WILDCARDS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - to tell them, not to bind them
 
 
-class EndpointOptions(TypedDict, total=False):
+class EndpointOptions(LimitOptions, total=False):
     """What `serve` hands on to `StreamableHTTP`, which says what each one means."""
 
     allowed_hosts: Iterable[str]
@@ -39,12 +40,6 @@ class EndpointOptions(TypedDict, total=False):
     principal: Principal | None
     secret_key: str | bytes | Sequence[str | bytes] | None
     keepalive_seconds: float
-    max_body_bytes: int
-    body_timeout_seconds: float
-    max_json_depth: int
-    cleanup_seconds: float
-    max_queued_messages: int
-    max_threads: int
 
 
 class PortOptions(TypedDict, total=False):
@@ -157,7 +152,8 @@ class _Announcer:
 
 def _take(options: Any, kind: type[Any]) -> dict[str, Any]:
     """Take out of `options` those that are of this kind."""
-    return {name: options.pop(name) for name in kind.__annotations__ if name in options}
+    names = kind.__required_keys__ | kind.__optional_keys__
+    return {name: options.pop(name) for name in names if name in options}
 
 
 def make_endpoint(

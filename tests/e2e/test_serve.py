@@ -17,6 +17,7 @@ import trio
 
 from genmcp.channel import Channel
 from genmcp.cli.remote import RemoteEndpoint
+from genmcp.limits import LimitOptions, Limits
 from genmcp.providers import Tool
 from genmcp.suite import Suite
 from genmcp.testing import Client
@@ -268,9 +269,11 @@ def test_a_host_others_reach_without_allowed_hosts_is_warned_about(
 
 
 def test_the_options_are_those_of_the_endpoint_and_the_port() -> None:
-    endpoint = set(inspect.signature(StreamableHTTP).parameters) - {"server", "path"}
+    limits = {field.name for field in attrs.fields(Limits)}
+    endpoint = set(inspect.signature(StreamableHTTP).parameters) - {"server", "path", "limits"}
     port = {field.name for field in attrs.fields(RunnerConfig)} - {"host", "port", "grace_seconds"}
-    assert set(EndpointOptions.__annotations__) == endpoint
+    assert LimitOptions.__optional_keys__ == limits
+    assert EndpointOptions.__optional_keys__ == endpoint | limits
     assert set(PortOptions.__annotations__) == port
 
 

@@ -15,6 +15,7 @@ from trio.testing import wait_all_tasks_blocked
 from genmcp.channel import Channel
 from genmcp.errors import InvalidParams, MailboxFull
 from genmcp.events import Answered, EncodeError, Event, Failed, KeptAlive, Notified, Opened, Sink
+from genmcp.limits import Limits
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Mux
 from genmcp.outcome import Error, Stream
@@ -317,7 +318,7 @@ async def test_cleanup_is_limited_in_time(
     with trio.fail_after(60):
         await mux.drain(60)
     assert reached == [gone_at]
-    assert trio.current_time() - gone_at == pytest.approx(mux.cleanup_seconds)
+    assert trio.current_time() - gone_at == pytest.approx(mux.limits.cleanup_seconds)
 
 
 async def test_swallowing_the_cancellation_only_gains_the_cleanup_time(
@@ -337,7 +338,7 @@ async def test_swallowing_the_cancellation_only_gains_the_cleanup_time(
     with trio.fail_after(60):
         await mux.drain(60)
     assert sink.events == []
-    assert trio.current_time() - gone_at == pytest.approx(mux.cleanup_seconds)
+    assert trio.current_time() - gone_at == pytest.approx(mux.limits.cleanup_seconds)
 
 
 async def test_authors_own_timeouts_work_inside_a_call(
@@ -672,7 +673,7 @@ async def test_posting_from_a_thread_reaches_the_call(nursery: trio.Nursery) -> 
 async def test_mailbox_is_bounded(nursery: trio.Nursery) -> None:
     log: list[Any] = []
     server = streaming_server(log)
-    call, _, _ = open_call(server, mux=Mux(server, max_queued_messages=2))
+    call, _, _ = open_call(server, mux=Mux(server, limits=Limits(max_queued_messages=2)))
     nursery.start_soon(call.run)
     await wait_all_tasks_blocked()
     channel: Channel = log[0]

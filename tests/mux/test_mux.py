@@ -12,6 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from genmcp.channel import Channel
 from genmcp.events import Answered, Failed
+from genmcp.limits import Limits
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Call, Mux
 from genmcp.outcome import Stream
@@ -92,7 +93,7 @@ async def test_drain_cuts_off_what_does_not_end_in_time(
                 await trio.sleep_forever()
 
     server = HandlerServer(handle)
-    call, _, mux = open_call(server, mux=Mux(server, cleanup_seconds=1_000))
+    call, _, mux = open_call(server, mux=Mux(server, limits=Limits(cleanup_seconds=1_000)))
     nursery.start_soon(call.run)
     await wait_all_tasks_blocked()
     started = trio.current_time()
@@ -197,12 +198,9 @@ async def test_faults_of_notification_handlers_stay_inside(
 
 @pytest.mark.parametrize("limit", ["cleanup_seconds", "max_queued_messages", "max_threads"])
 def test_limits_must_be_positive(limit: str) -> None:
-    async def handle(channel: Channel) -> Any:
-        return DONE
-
     limits: dict[str, Any] = {limit: 0}
     with pytest.raises(ValueError, match=limit):
-        Mux(HandlerServer(handle), **limits)
+        Limits(**limits)
 
 
 class Listening(HandlerServer):
@@ -254,7 +252,7 @@ async def test_post_soon_works_from_any_thread_and_never_raises(
         return DONE if message == "b" else Stream(None)
 
     server = HandlerServer(handle, on_message=on_message)
-    call, _, _ = open_call(server, mux=Mux(server, max_queued_messages=2))
+    call, _, _ = open_call(server, mux=Mux(server, limits=Limits(max_queued_messages=2)))
     nursery.start_soon(call.run)
     await wait_all_tasks_blocked()
     await trio.to_thread.run_sync(channels[0].post_soon, "a")
@@ -304,7 +302,7 @@ async def test_drain_cuts_an_endless_handle_close_off(
         await trio.sleep_forever()
 
     server = HandlerServer(handle, on_close=on_close)
-    call, _, mux = open_call(server, mux=Mux(server, cleanup_seconds=1_000))
+    call, _, mux = open_call(server, mux=Mux(server, limits=Limits(cleanup_seconds=1_000)))
     nursery.start_soon(call.run)
     await wait_all_tasks_blocked()
     assert mux.describe_open_calls() == ["tools/call 'any' (request 1)"]

@@ -22,6 +22,7 @@ from genmcp import (
 )
 from genmcp.event_bus import read_key
 from genmcp.events import Event, Notified
+from genmcp.limits import Limits
 from genmcp.mux import Mux
 from genmcp.testing import Client, RecordingBus, RecordingSink
 from tests.suite.listening import (
@@ -86,7 +87,7 @@ async def test_what_is_published_before_the_stream_is_open_is_heard() -> None:
             return accepted
 
     for limit in (1, 2, 1_000):
-        mux = Mux(make_suite(Early(bus)), max_queued_messages=limit)
+        mux = Mux(make_suite(Early(bus)), limits=Limits(max_queued_messages=limit))
         async with listening(mux) as listen:
             listener = listen(tools_list_changed=True)
             assert await listener.accepted() == {"toolsListChanged": True}

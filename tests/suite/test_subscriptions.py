@@ -27,6 +27,7 @@ from genmcp import (
     mcp,
 )
 from genmcp.events import Opened
+from genmcp.limits import Limits
 from genmcp.mux import Mux
 from genmcp.testing import Client, ServerError
 from genmcp.wire.codec import encode
@@ -204,7 +205,7 @@ async def test_a_mailbox_of_one_message_is_enough() -> None:
             channel.post(TOOLS)
             return Stream(None)
 
-    async with listening(Mux(make_suite(Posts()), max_queued_messages=1)) as listen:
+    async with listening(Mux(make_suite(Posts()), limits=Limits(max_queued_messages=1))) as listen:
         listener = listen(tools_list_changed=True)
         assert await listener.accepted() == {"toolsListChanged": True}
         assert (await listener.next()).method == TOOLS.method
