@@ -32,6 +32,7 @@ from genmcp.mux.channel import CallChannel
 from genmcp.mux.cleanup import HandlerScope
 from genmcp.mux.failure import is_crash, is_interrupt, log_late, mask
 from genmcp.mux.mailbox import Mailbox
+from genmcp.mux.stage import Stage
 from genmcp.mux.worker import ClosingScope, run_worker
 
 if TYPE_CHECKING:
@@ -55,18 +56,23 @@ class Call:
     def __init__(self, mux: Mux, request: mcp.Request, caller: Caller, sink: Sink) -> None:
         self.last_write = trio.current_time()
         """When something was last written, in trio's time; at first, when it began."""
-        self.mailbox = Mailbox(mux.limits.max_queued_messages)
         self._mux = mux
         self._request = request
         self._sink = sink
         self._channel = CallChannel(self, caller, mux.keyring, mux.threads)
         self._writing = trio.Lock()
         self._over = False
-        self._nursery: trio.Nursery | None = None
+        self._aborted = False
+        self._stage: Stage | None = None
         self._closing: Ending | None = None
-        self._handler = HandlerScope(mux.limits.cleanup_seconds, self._log_late_cleanup)
         self._closing_scope = ClosingScope(mux.limits.cleanup_seconds)
         self._children: set[HandlerScope] = set()
+        self._children_ended = trio.lowlevel.ParkingLot()
+
+    @functools.cached_property
+    def mailbox(self) -> Mailbox:
+        """The messages posted to it."""
+        return Mailbox(self._mux.limits.max_queued_messages)
 
     @property
     def over(self) -> bool:
@@ -96,18 +102,54 @@ class Call:
         a call and is cancelled tells it `client_gone()`, and it ends after its
         clean-ups, within the mux's `cleanup_seconds`.
         """
+        scope = HandlerScope(self._mux.limits.cleanup_seconds)
+        with trio.CancelScope(shield=True):
+            try:
+                async with trio.open_nursery() as nursery:
+                    # A task of its own: one that leaves a nursery of its own open (in a
+                    # generator that nobody finishes) corrupts no scope but its own.
+                    nursery.start_soon(self._run_alone, Stage(scope, nursery))
+            except BaseException as error:
+                # Nobody cancels this nursery: a cancellation that comes out of it is a
+                # stray one, of scopes that the handler has torn apart.
+                if scope.abandoned or is_interrupt(error):
+                    raise
+                self._over = True
+
+    async def _run_alone(self, stage: Stage) -> None:
+        with stage.scope.open():
+            await self.run_on(stage)
+
+    async def run_on(self, stage: Stage) -> None:
+        """Run the call as `run` does, in the calling task, which has opened `stage`.
+
+        The task must not be cancelled but through the call.
+
+        Raises:
+            RuntimeError: the handler left scopes of its own open. The call has its
+                ending, but the task that ran it is of no more use.
+        """
         self._mux.add(self)
         try:
-            with trio.CancelScope(shield=True):
-                await self._run_tasks()
+            self._stage = stage
+            if self._over:
+                self.client_gone()
+            if self._aborted:
+                self.abort()
+            await self._run_handler(stage)
+            if self._children:
+                await self._end_children()
         finally:
             self._over = True
+            self._stage = None
             self._mux.discard(self)
 
     def client_gone(self) -> None:
         """Cancel the call: nobody is listening. At any time, any number of times."""
         self._over = True
-        for scope in (self._handler, *self._children):
+        if self._stage is not None:
+            self._stage.scope.cancel()
+        for scope in self._children:
             scope.cancel()
 
     async def keep_alive(self) -> None:
@@ -133,9 +175,11 @@ class Call:
 
     def abort(self) -> None:
         """Cut the call off, clean-ups included."""
-        self._over = True
+        self._over = self._aborted = True
         self._closing_scope.abort()
-        for scope in (self._handler, *self._children):
+        if self._stage is not None:
+            self._stage.scope.abort()
+        for scope in self._children:
             scope.abort()
 
     # -- for the channel ---------------------------------------------------------
@@ -146,7 +190,8 @@ class Call:
         Raises:
             EncodeError: it is not JSON. Nothing was written.
         """
-        async with self._writing:
+        await self._begin_writing()
+        try:
             if self._over:
                 # A handler that only sends must still find out that it is over.
                 await trio.lowlevel.checkpoint()
@@ -158,65 +203,70 @@ class Call:
                 return False
             self.last_write = trio.current_time()
             return True
+        finally:
+            self._writing.release()
+
+    async def _begin_writing(self) -> None:
+        # Most often it is free, and then this is no checkpoint.
+        try:
+            self._writing.acquire_nowait()
+        except trio.WouldBlock:
+            await self._writing.acquire()
 
     def close(self) -> None:
         """See `Channel.close`."""
-        if self._over or self._closing is not None or self._nursery is None:
+        if self._over or self._closing is not None or self._stage is None:
             return
         # From here on a result of the handler comes too late.
         self._closing = self._closing_ending(
             InternalError("The server closed this call before it had a result")
         )
-        self._nursery.start_soon(self._stop, self._closing)
+        self._stage.nursery.start_soon(self._stop, self._closing)
 
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
         """See `Channel.start_soon`."""
-        if self._over or self._nursery is None:
+        if self._over or self._stage is None:
             raise RuntimeError("start_soon: this call is over")
         # Registered here: the task may get its first turn when the call has ended.
-        scope = HandlerScope(self._mux.limits.cleanup_seconds, self._log_late_cleanup)
+        scope = HandlerScope(self._mux.limits.cleanup_seconds)
         self._children.add(scope)
-        self._nursery.start_soon(self._run_child, scope, async_fn, args)
+        self._stage.nursery.start_soon(self._run_child, scope, async_fn, args)
 
     # -- inside ------------------------------------------------------------------
 
-    async def _run_tasks(self) -> None:
+    async def _run_handler(self, stage: Stage) -> None:
+        scope = stage.scope
         try:
-            async with trio.open_nursery() as self._nursery:
-                # A task of its own: one that leaves a nursery of its own open (in a
-                # generator that nobody finishes) corrupts no scope but its own.
-                self._nursery.start_soon(self._run_handler)
-        except BaseException as error:
-            # Nobody cancels this nursery: a cancellation that comes out of it is a
-            # stray one, of scopes that the handler has torn apart.
-            if self._handler.abandoned or is_interrupt(error):
-                raise
-            await self._end(Failed(mask(error, self.what)))
-
-    async def _run_handler(self) -> None:
-        try:
-            await self._handler.run(self._answer())
+            await scope.run(
+                self._answer(scope), on_late=self._log_late_cleanup, on_block=stage.on_block
+            )
         except BaseException as error:
             # Beside a cancellation only: on its own a crash is an ending.
-            if self._handler.abandoned or not is_crash(error):
+            if scope.abandoned or not is_crash(error):
                 raise
             log_late(error, self.what)
-        if not self._over:
+        if scope.torn or not self._over:
             torn = RuntimeError("the handler's scopes were torn apart: was a nursery left open?")
             await self._end(Failed(mask(torn, self.what)))
-        for child in tuple(self._children):
-            child.cancel()
+            raise torn
 
-    async def _answer(self) -> None:
+    async def _end_children(self) -> None:
+        with trio.CancelScope(shield=True):
+            for child in self._children:
+                child.cancel()
+            while self._children:
+                await self._children_ended.park()
+
+    async def _answer(self, scope: HandlerScope) -> None:
         mux = self._mux
         try:
             ending = await run_worker(
-                mux.server, self._request, self._channel, self.mailbox, self._closing_scope
+                mux.server, self._request, self._channel, lambda: self.mailbox, self._closing_scope
             )
         except BaseException as error:
             # A cancellation that is not this call's is a stray one, raised again by
             # the handler's own code: a crash like any other.
-            if self._handler.ending or is_interrupt(error):
+            if scope.ending or is_interrupt(error):
                 raise
             ending = Failed(mask(error, self.what))
         if isinstance(ending, Failed) and ending.error.__cause__ is None:
@@ -230,7 +280,8 @@ class Call:
             await async_fn(*args)
 
         try:
-            await scope.run(body())
+            with scope.open():
+                await scope.run(body(), on_late=self._log_late_cleanup)
         except BaseException as error:
             if scope.abandoned or not is_crash(error):
                 raise
@@ -240,6 +291,7 @@ class Call:
                 await self._stop(Failed(mask(error, self.what)))
         finally:
             self._children.discard(scope)
+            self._children_ended.unpark_all()
 
     def _log_late_cleanup(self) -> None:
         seconds = self._mux.limits.cleanup_seconds
@@ -255,12 +307,15 @@ class Call:
         self.client_gone()
 
     async def _end(self, ending: Ending) -> None:
-        async with self._writing:
+        await self._begin_writing()
+        try:
             if self._over:
                 return
             self._over = True
             with contextlib.suppress(ClientGone):
                 await self._write_ending(ending)
+        finally:
+            self._writing.release()
 
     async def _write_ending(self, ending: Ending) -> None:
         try:

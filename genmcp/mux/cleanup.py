@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import gc
 import math
+from contextlib import contextmanager
 from types import AsyncGeneratorType, coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -54,22 +55,32 @@ _CHECKPOINT: Final = trio.lowlevel.checkpoint.__code__
 
 
 class HandlerScope:
-    """The scope one coroutine of the application runs in, once.
+    """Where coroutines of the application run, one after the other, until one is cancelled.
+
+    Entering trio's scopes costs as much as all else that is done for a small call, so
+    whoever runs many calls in one task opens this once. It is spent when something in it
+    was cancelled: leave it then, and open another.
 
     Args:
-        cleanup_seconds: how long it may go on after it was cancelled.
-        on_late: called once, if it still goes on then.
+        cleanup_seconds: how long a coroutine may go on after it was cancelled.
     """
 
-    def __init__(self, cleanup_seconds: float, on_late: Callable[[], None]) -> None:
+    def __init__(self, cleanup_seconds: float) -> None:
         self._cleanup_seconds = cleanup_seconds
-        self._on_late: Callable[[], None] | None = on_late
+        self._on_late: Callable[[], None] | None = None
+        self._on_block: Callable[[], None] | None = None
         self._gone = trio.CancelScope()
         self._grace = trio.CancelScope(shield=True)
         self._due = False
         self._blocked = False
         self._outer_nurseries = 0
+        self._status: object = None
         self._abandoned = False
+
+    @property
+    def spent(self) -> bool:
+        """Whether something was cancelled here: nothing more can run."""
+        return self._gone.cancel_called
 
     @property
     def ending(self) -> bool:
@@ -80,6 +91,22 @@ class HandlerScope:
     def abandoned(self) -> bool:
         """Whether the coroutine is given up: it must not await anything more."""
         return self._abandoned
+
+    @property
+    def torn(self) -> bool:
+        """Whether a coroutine has left scopes of its own open: this task is of no more use."""
+        task = trio.lowlevel.current_task()
+        return self._nests() or getattr(task, "_cancel_status", None) is not self._status
+
+    @contextmanager
+    def open(self) -> Generator[HandlerScope]:
+        """Enter it, once. Cancellation from further out does not reach what runs inside."""
+        task = trio.lowlevel.current_task()
+        self._outer_nurseries = len(task.child_nurseries)
+        with self._gone, self._grace:
+            # Trio says nowhere else whether the scopes of a task are in order.
+            self._status = getattr(task, "_cancel_status", None)
+            yield self
 
     def cancel(self) -> None:
         """Cancel the coroutine, once: what it awaits while it unwinds still works."""
@@ -96,15 +123,34 @@ class HandlerScope:
         self.cancel()
         self._grace.cancel(reason=_REASON)
 
-    async def run(self, body: Coroutine[Any, Any, T]) -> T | None:
+    async def run(
+        self,
+        body: Coroutine[Any, Any, T],
+        *,
+        on_late: Callable[[], None],
+        on_block: Callable[[], None] | None = None,
+    ) -> T | None:
         """Run `body` and return its result, or `None` if it was cancelled.
 
-        Cancellation from further out does not reach it.
+        Args:
+            body: the coroutine.
+            on_late: called once, if it still goes on when its clean-up time is over.
+            on_block: called once, when it first waits for something.
         """
-        self._outer_nurseries = len(trio.lowlevel.current_task().child_nurseries)
-        with self._gone, self._grace:
+        self._on_late = on_late
+        self._on_block = on_block
+        try:
             return await self._drive(body)
-        return None
+        except BaseException as error:
+            if self._abandoned or not self._gone.cancel_called:
+                raise
+            # Caught here and not by the scopes, which are left by whoever opened them.
+            rest = _leave_out_cancellations(error)
+            if rest is None:
+                return None
+            if rest is error:
+                raise
+            raise rest from None
 
     @coroutine
     def _drive(self, body: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
@@ -146,6 +192,9 @@ class HandlerScope:
             else:
                 self._grace.shield = True
         self._blocked = hasattr(trap, "abort_func")
+        if self._on_block is not None:
+            self._on_block()
+            self._on_block = None
         if self._due and self._blocked:
             self._grace.shield = False
         elif not (self._due or self._nests() or _is_inside(body, _CHECKPOINT)):
@@ -175,6 +224,13 @@ class HandlerScope:
 
     def _nests(self) -> bool:
         return len(trio.lowlevel.current_task().child_nurseries) > self._outer_nurseries
+
+
+def _leave_out_cancellations(error: BaseException) -> BaseException | None:
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        return group.split(trio.Cancelled)[1]
+    return None if isinstance(error, trio.Cancelled) else error
 
 
 def _refuse_foreign(trap: object) -> TypeError | None:

@@ -26,6 +26,8 @@ from genmcp.mux.failure import is_crash, log_late
 from genmcp.outcome import Error, Stream
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from genmcp.channel import Channel
     from genmcp.events import Ending
     from genmcp.mux.mailbox import Mailbox
@@ -41,16 +43,22 @@ class ClosingScope:
 
     def __init__(self, cleanup_seconds: float) -> None:
         self._cleanup_seconds = cleanup_seconds
-        self._scope = trio.CancelScope(shield=True)
+        self._scope: trio.CancelScope | None = None
+        self._aborted = False
 
     def open(self) -> trio.CancelScope:
         """Return the scope to enter, once; its time begins now."""
-        self._scope.deadline = trio.current_time() + self._cleanup_seconds
+        deadline = trio.current_time() + self._cleanup_seconds
+        self._scope = trio.CancelScope(shield=True, deadline=deadline)
+        if self._aborted:
+            self._scope.cancel()
         return self._scope
 
     def abort(self) -> None:
         """Cut it off, now or when it begins."""
-        self._scope.cancel()
+        self._aborted = True
+        if self._scope is not None:
+            self._scope.cancel()
 
 
 _EXPECTED = "a result, Stream or Error"
@@ -60,7 +68,7 @@ async def run_worker(
     server: Server,
     request: mcp.Request,
     channel: Channel,
-    mailbox: Mailbox,
+    mailbox: Callable[[], Mailbox],
     closing: ClosingScope,
 ) -> Ending:
     """Run one request to its ending. Exceptions of the hooks pass through.
@@ -74,7 +82,7 @@ async def run_worker(
     ended_by_return = False
     try:
         while True:
-            message = await mailbox.receive()
+            message = await mailbox().receive()
             answer = await server.handle_message(message, channel, state)
             if not isinstance(answer, Stream):
                 ending = _read_ending(server, "handle_message", answer)

@@ -26,18 +26,18 @@ from genmcp.limits import LimitOptions, Limits
 from genmcp.mux import Mux
 from genmcp.mux.failure import is_crash
 from genmcp.tokens import Keyring
-from genmcp.transport.exchange import BodyTooLargeError, Exchange, Scope
+from genmcp.transport.asgi_exchange import AsgiExchange
+from genmcp.transport.exchange import BadBodyError, BodyTooLargeError, Exchange, Scope
 from genmcp.transport.headers import show
 from genmcp.transport.identify import Identity
 from genmcp.transport.inbound import Inbound, ReceivedNotification, ReceivedRequest, Refusal
 from genmcp.transport.reply import Reply, render_accepted, render_refusal
-from genmcp.transport.watch import run_watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from genmcp.server import Server
-    from genmcp.transport.exchange import Receive, Send
+    from genmcp.transport.asgi_exchange import Receive, Send
     from genmcp.transport.identify import Assigns, Principal
 
 SECRET_KEY_VARIABLE: Final = "GENMCP_SECRET_KEY"  # noqa: S105 - a name, not a secret
@@ -128,7 +128,7 @@ class StreamableHTTP:
         """
         match scope["type"]:
             case "http" if trio.lowlevel.in_trio_task():
-                await self._serve(scope, Exchange(scope, receive, send))
+                await self.serve_exchange(scope, AsgiExchange(scope, receive, send))
             case "http":
                 await _refuse_loop(send)
             case "lifespan":
@@ -149,7 +149,13 @@ class StreamableHTTP:
 
     # -- one request -------------------------------------------------------------
 
-    async def _serve(self, scope: Scope, exchange: Exchange) -> None:
+    async def serve_exchange(self, scope: Scope, exchange: Exchange) -> None:
+        """Answer one request, whatever carries it. Raises nothing but cancellation.
+
+        Args:
+            scope: what ASGI would say of it.
+            exchange: reads it, and sends the response.
+        """
         try:
             await self._answer(scope, exchange)
         except ClientGone:
@@ -203,6 +209,8 @@ class StreamableHTTP:
             )
         except BodyTooLargeError:
             refusal = self._inbound.refuse_size()
+        except BadBodyError as error:
+            refusal = Refusal(400, InvalidRequest(str(error)))
         except trio.TooSlowError:
             seconds = f"{self._limits.body_timeout_seconds:g} s"
             refusal = Refusal(
@@ -223,7 +231,7 @@ class StreamableHTTP:
             await _refuse(exchange, Refusal(503, _shutting_down(), caller.request_id))
             return
         call = self.mux.open(received.request, identified, exchange)
-        await run_watched(call, exchange, self._keepalive_seconds)
+        await exchange.run_call(call, self._keepalive_seconds)
         if exchange.reachable and not exchange.reply.done:
             # Cut off by the mux, which only a shutdown does; anything else is a fault.
             if not self.mux.draining:

@@ -1,14 +1,16 @@
-"""One HTTP request on ASGI: its body in, its response out.
+"""One HTTP request: its body in, its response out, whatever carries them.
 
 Layer: transport, shell; below `genmcp.transport.asgi`, which decides what to answer.
-Here is what ASGI servers do to an application: bodies in pieces, slow ones, endless
-ones, clients that leave, and sends that fail.
+Here is what holds for every carrier: how much of a body is read and for how long, how a
+refusal gets through to a client that is still sending, and that nothing is written after
+a write that went wrong. The carriers: `genmcp.transport.asgi_exchange` for ASGI servers,
+`genmcp.transport.http1.exchange` for our own.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, MutableMapping
+from abc import abstractmethod
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import trio
@@ -16,21 +18,19 @@ import trio
 from genmcp.events import ClientGone, Sink
 from genmcp.transport import headers as header
 from genmcp.transport.headers import scan_headers
-from genmcp.transport.reply import Chunk, End, Head, Whole, render_refusal
+from genmcp.transport.reply import render_refusal
+from genmcp.transport.watch import run_watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from genmcp.events import Event
+    from genmcp.mux import Call
     from genmcp.transport.inbound import Refusal
-    from genmcp.transport.reply import HeaderPairs, Part, Reply
+    from genmcp.transport.reply import HeaderPairs, Part, Reply, Whole
 
 Scope: TypeAlias = MutableMapping[str, Any]
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-
-_log = logging.getLogger("genmcp.transport")
+"""What ASGI tells of a request, and what the application's own functions get."""
 
 DRAIN_BYTES: Final = 65_536
 DRAIN_SECONDS: Final = 1.0
@@ -45,38 +45,87 @@ class BodyTooLargeError(Exception):
     """More bytes arrived than are read."""
 
 
+class BadBodyError(Exception):
+    """The body is cut into pieces in a way that cannot be read."""
+
+
 class Exchange(Sink):
     """Reads the body of one request and sends its response.
 
-    Attributes:
+    Args:
         verb: the HTTP method.
-        headers: the request's headers.
-        client_address: where the request came from, if the server says.
+        headers: the request's headers, as they came.
+        client_address: where the request came from, if that is known.
+        http1: whether the connection carries one request at a time.
+
+    Attributes:
+        verb: as given.
+        headers: those of the request's headers that matter.
+        client_address: as given.
         response_headers: what every response to this request says besides its own.
         reply: renders the events that are written; to be set before the first.
-        responded: whether any part of a response was handed to the server.
-        client_left: whether the server said that the client has gone.
+        responded: whether any part of a response was handed on.
+        client_left: whether the client is known to have gone.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.verb: str = scope["method"]
-        self.headers = scan_headers(scope["headers"])
-        client: Sequence[Any] | None = scope.get("client")
-        self.client_address = str(client[0]) if client else None
+    def __init__(
+        self,
+        verb: str,
+        headers: Iterable[tuple[bytes, bytes]],
+        client_address: str | None,
+        *,
+        http1: bool,
+    ) -> None:
+        self.verb = verb
+        self.headers = scan_headers(headers)
+        self.client_address = client_address
         self.response_headers: HeaderPairs = ()
         self.reply: Reply | None = None
         self.client_left = False
-        self._receive = receive
-        self._send = send
-        self._is_http1 = str(scope.get("http_version", "1.1")).startswith("1")
-        self._body_read = False
         self.responded = False
+        self._http1 = http1
+        self._body_read = False
         self._broken = False
 
     @property
     def reachable(self) -> bool:
         """Whether the client is there, as far as is known, and can be written to."""
         return not (self._broken or self.client_left)
+
+    # -- for the carriers --------------------------------------------------------
+
+    @abstractmethod
+    async def _receive_piece(self) -> bytes:
+        """Return the next piece of the body; set `_body_read` with the last.
+
+        Raises:
+            ClientGone: the client left before it had sent everything.
+            BadBodyError: what it sent cannot be read.
+        """
+
+    def _take_whole(self) -> bytes | None:
+        """Return the whole body if it is here already; it is read then."""
+        return None
+
+    @abstractmethod
+    async def _send(self, parts: Sequence[Part]) -> None:
+        """Send these parts; set `responded` before the first byte goes out.
+
+        Raises:
+            ClientGone: nobody is there to take them.
+        """
+
+    @abstractmethod
+    async def wait_until_gone(self) -> None:
+        """Wait until the client has left. Cancelling it loses nothing."""
+
+    async def run_call(self, call: Call, keepalive_seconds: float) -> None:
+        """Run `call` to its end, cancel it when the client leaves, keep it alive until then.
+
+        Cancellation: the call is cancelled as if its client had gone; this returns after
+        its clean-ups.
+        """
+        await run_watched(call, self, keepalive_seconds)
 
     # -- the body ----------------------------------------------------------------
 
@@ -86,8 +135,14 @@ class Exchange(Sink):
         Raises:
             ClientGone: the client left before it had sent everything.
             BodyTooLargeError: there is more than `max_bytes` of it.
+            BadBodyError: it cannot be read.
             trio.TooSlowError: it was not there within `timeout_seconds`.
         """
+        whole = self._take_whole()
+        if whole is not None:
+            if len(whole) > max_bytes:
+                raise BodyTooLargeError
+            return whole
         pieces: list[bytes] = []
         size = 0
         with trio.fail_after(timeout_seconds):
@@ -99,48 +154,23 @@ class Exchange(Sink):
                 pieces.append(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    async def _receive_piece(self) -> bytes:
-        message = await self._receive_message()
-        if message["type"] != "http.request":
-            self.client_left = True
-            raise ClientGone
-        self._body_read = not message.get("more_body", False)
-        body: bytes = message.get("body", b"")
-        return body
-
-    async def _receive_message(self) -> Message:
-        try:
-            return await self._receive()
-        except OSError:
-            pass
-        except Exception as error:  # noqa: BLE001 - every middleware has its own
-            _log.warning("the client is given up: receiving from it failed", exc_info=error)
-        return {"type": "http.disconnect"}
-
     async def _drain(self) -> bool:
         """Read what is left of a small body; return whether nothing is left."""
         length = self.headers.get(header.CONTENT_LENGTH)
         if length is None:
-            has_body = not self._is_http1 or self.headers.get(header.TRANSFER_ENCODING)
+            has_body = not self._http1 or self.headers.get(header.TRANSFER_ENCODING)
             if not has_body:
                 return True
         elif not length.isdigit() or len(length) > 6 or int(length) > DRAIN_BYTES:  # noqa: PLR2004
             return False
         with trio.move_on_after(DRAIN_SECONDS):
             size = 0
-            while not self._body_read and size <= DRAIN_BYTES:
-                size += len(await self._receive_piece())
+            try:
+                while not self._body_read and size <= DRAIN_BYTES:
+                    size += len(await self._receive_piece())
+            except BadBodyError:
+                return False
         return self._body_read
-
-    async def wait_until_gone(self) -> None:
-        """Wait until the server tells that the client has left."""
-        while not self.client_left:
-            message = await self._receive_message()
-            if message["type"] == "http.disconnect":
-                self.client_left = True
-                return
-            # Some test clients answer at once, with an empty body again and again.
-            await trio.lowlevel.checkpoint()
 
     # -- the response ------------------------------------------------------------
 
@@ -165,7 +195,7 @@ class Exchange(Sink):
             ClientGone: nobody was there to take it.
         """
         headers = refusal.headers
-        if not (self._body_read or (drain and await self._drain())) and self._is_http1:
+        if not (self._body_read or (drain and await self._drain())) and self._http1:
             headers = (*headers, (b"connection", b"close"))
         whole = render_refusal(refusal.status, refusal.error, refusal.request_id, headers)
         await self.send_whole(whole)
@@ -181,36 +211,5 @@ class Exchange(Sink):
     async def _send_parts(self, parts: Sequence[Part]) -> None:
         # Until all is out, so that a send which is cancelled half-way leaves it so.
         self._broken = True
-        try:
-            for message in self._render_messages(parts):
-                self.responded = True
-                await self._send(message)
-        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
-            raise ClientGone from error
-        except Exception as error:
-            # Every server and middleware has exceptions of its own for this.
-            _log.warning("the response could not be sent on", exc_info=error)
-            raise ClientGone from error
+        await self._send(parts)
         self._broken = False
-
-    def _render_messages(self, parts: Sequence[Part]) -> Iterable[Message]:
-        for part in parts:
-            match part:
-                case Whole(status=status, headers=headers, body=body):
-                    yield _start(status, (*headers, *self.response_headers))
-                    yield _body(b"" if self.verb == "HEAD" else body, more=False)
-                case Head(status=status, headers=headers):
-                    yield _start(status, (*headers, *self.response_headers))
-                case Chunk(body=body):
-                    yield _body(body, more=not isinstance(parts[-1], End))
-                case End():
-                    pass
-
-
-def _start(status: int, headers: HeaderPairs) -> Message:
-    # A list of its own: middleware appends to it.
-    return {"type": "http.response.start", "status": status, "headers": list(headers)}
-
-
-def _body(body: bytes, *, more: bool) -> Message:
-    return {"type": "http.response.body", "body": body, "more_body": more}

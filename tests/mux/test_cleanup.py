@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextlib import aclosing
+from typing import Any, TypeVar
 
 import pytest
 import trio
@@ -12,21 +13,27 @@ from trio.testing import wait_all_tasks_blocked
 
 from genmcp.mux.cleanup import HandlerScope
 
+T = TypeVar("T")
 Step = Callable[[], Awaitable[object]]
+
+
+async def run_in(scope: HandlerScope, body: Coroutine[Any, Any, T]) -> T | None:
+    with scope.open():
+        return await scope.run(body, on_late=lambda: None)
 
 
 async def cancel_while(
     body: Step, *, cleanup_seconds: float = 5
 ) -> tuple[HandlerScope, trio.Event]:
     """Run `body` in a scope and cancel it once everything is blocked."""
-    scope = HandlerScope(cleanup_seconds, on_late=lambda: None)
+    scope = HandlerScope(cleanup_seconds)
     ended = trio.Event()
 
     async def run() -> None:
         async def as_coroutine() -> None:
             await body()
 
-        await scope.run(as_coroutine())
+        await run_in(scope, as_coroutine())
         ended.set()
 
     trio.lowlevel.spawn_system_task(run)
@@ -173,7 +180,7 @@ async def test_cancellation_passes_through_the_handlers_own_nursery(
 
 
 async def test_handler_that_only_passes_checkpoints_is_cancelled() -> None:
-    scope = HandlerScope(5, on_late=lambda: None)
+    scope = HandlerScope(5)
     steps: list[str] = []
 
     async def body() -> None:
@@ -185,7 +192,7 @@ async def test_handler_that_only_passes_checkpoints_is_cancelled() -> None:
             steps.append("cleaned")
 
     async def run() -> None:
-        await scope.run(body())
+        await run_in(scope, body())
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run)
@@ -228,11 +235,11 @@ async def test_cancellation_waits_for_a_thread() -> None:
             await trio.lowlevel.checkpoint()
             steps.append("cleaned")
 
-    scope = HandlerScope(60, on_late=lambda: None)
+    scope = HandlerScope(60)
     ended = trio.Event()
 
     async def run() -> None:
-        await scope.run(body())
+        await run_in(scope, body())
         ended.set()
 
     trio.lowlevel.spawn_system_task(run)
@@ -249,7 +256,7 @@ async def test_authors_timeout_that_ends_with_the_call_does_not_hide_it(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """The inner deadline and the cancellation come in the same instant."""
-    scope = HandlerScope(5, on_late=lambda: None)
+    scope = HandlerScope(5)
     steps: list[str] = []
 
     async def body() -> None:
@@ -267,7 +274,7 @@ async def test_authors_timeout_that_ends_with_the_call_does_not_hide_it(
     ended = trio.Event()
 
     async def run() -> None:
-        await scope.run(body())
+        await run_in(scope, body())
         ended.set()
 
     trio.lowlevel.spawn_system_task(run)
@@ -325,9 +332,9 @@ async def test_result_passes_through_and_errors_do_too() -> None:
         await trio.lowlevel.checkpoint()
         raise KeyError("x")
 
-    assert await HandlerScope(5, on_late=lambda: None).run(give()) == 5
+    assert await run_in(HandlerScope(5), give()) == 5
     with pytest.raises(KeyError):
-        await HandlerScope(5, on_late=lambda: None).run(fail())
+        await run_in(HandlerScope(5), fail())
 
 
 @pytest.mark.parametrize("pause", [trio.lowlevel.checkpoint, lock_and_release, through_a_channel])
@@ -371,7 +378,7 @@ async def test_awaiting_what_is_not_trios_raises_where_it_is_awaited() -> None:
         steps.append("went on")
         return "done"
 
-    assert await HandlerScope(5, on_late=lambda: None).run(body()) == "done"
+    assert await run_in(HandlerScope(5), body()) == "done"
     assert steps == ["went on"]
 
 
@@ -414,7 +421,7 @@ BUSY: list[Step] = [only_a_free_lock, only_a_channel_with_room, only_checkpoints
 async def test_handler_that_never_blocks_is_cancelled_at_once(
     busy: Step, cleanup: Step, autojump_clock: trio.testing.MockClock
 ) -> None:
-    scope = HandlerScope(5, on_late=lambda: None)
+    scope = HandlerScope(5)
     steps: list[str] = []
 
     async def body() -> None:
@@ -426,7 +433,7 @@ async def test_handler_that_never_blocks_is_cancelled_at_once(
             steps.append("cleaned")
 
     async def run() -> None:
-        await scope.run(body())
+        await run_in(scope, body())
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run)

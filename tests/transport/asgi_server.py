@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from genmcp.channel import Channel
-    from genmcp.transport.exchange import Message
+    from genmcp.transport.asgi_exchange import Message
 
 META: dict[str, Any] = {
     mcp.PROTOCOL_VERSION_KEY: mcp.PROTOCOL_VERSION,

@@ -9,7 +9,8 @@ import trio
 from genmcp.errors import InvalidRequest
 from genmcp.events import Answered, ClientGone, EncodeError, KeptAlive
 from genmcp.mcp import v2607 as mcp
-from genmcp.transport.exchange import DRAIN_BYTES, DRAIN_SECONDS, Exchange
+from genmcp.transport.asgi_exchange import AsgiExchange
+from genmcp.transport.exchange import DRAIN_BYTES, DRAIN_SECONDS
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.reply import Reply
 from tests.transport.asgi_server import Connection
@@ -17,7 +18,7 @@ from tests.transport.asgi_server import Connection
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from genmcp.transport.exchange import Message
+    from genmcp.transport.asgi_exchange import Message
 
 ANSWER = Answered(mcp.call_tool_result(text="42"))
 REFUSAL = Refusal(403, InvalidRequest("no"))
@@ -39,8 +40,8 @@ class Pipe(Connection):
         await super().send(message)
 
 
-def open_exchange(connection: Connection) -> Exchange:
-    exchange = Exchange(connection.scope, connection.receive, connection.send)
+def open_exchange(connection: Connection) -> AsgiExchange:
+    exchange = AsgiExchange(connection.scope, connection.receive, connection.send)
     exchange.reply = Reply(1)
     return exchange
 

@@ -1,0 +1,409 @@
+"""One connection: requests in, one after the other, and their responses out.
+
+Layer: transport, shell. `genmcp.transport.http1.door` lets it in, `request_reader` cuts
+the requests out of its bytes, `exchange` is one of them, and the application answers.
+
+One task reads a request, answers it, and reads the next. While an answer takes its time,
+the client may leave, and only reading shows it: then a second task begins to read ahead,
+and from there on reads everything for the first. A connection whose calls never wait does
+without it.
+
+No time limit here has a scope of its own, which would cost more than all else that is
+done for a small request: what the connection waits for, and until when, stands in
+`deadline`, and the door looks at it once a second.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+import trio
+
+from genmcp.errors import InvalidRequest
+from genmcp.mux.cleanup import HandlerScope
+from genmcp.mux.stage import Stage
+from genmcp.transport.exchange import BadBodyError
+from genmcp.transport.http1.exchange import Http1Exchange
+from genmcp.transport.http1.request_reader import BadRequestError, RequestReader
+from genmcp.transport.http1.response_writer import CONTINUE, ResponseWriter
+from genmcp.transport.reply import render_refusal
+from genmcp.transport.runner.request_target import read_target
+
+if TYPE_CHECKING:
+    from genmcp.mux import Call
+    from genmcp.transport.exchange import Scope
+    from genmcp.transport.http1.request_reader import IncomingRequest
+    from genmcp.transport.http1.service import Service
+    from genmcp.transport.http1.wire import Wire
+
+_log = logging.getLogger("genmcp.transport")
+
+_SLICE_BYTES: Final = 64 * 1024
+_READ_AHEAD_BYTES: Final = 256 * 1024
+_HALF_CLOSED_SECONDS: Final = 0.2
+_LINGER_SECONDS: Final = 2.0
+_LINGER_BYTES: Final = 1024 * 1024
+
+
+class Connection:
+    """Serves one connection until either side ends it.
+
+    Args:
+        wire: its bytes.
+        service: what all connections share.
+        client: the address and port it comes from, or `None`.
+        server: the address and port it came to, or `None`.
+        secure: whether it is TLS.
+
+    Attributes:
+        client_address: where it comes from.
+        closing: whether it ends with the next response.
+        deadline: until when it may wait for what it waits for, in trio's time.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        service: Service,
+        *,
+        client: tuple[str, int] | None,
+        server: tuple[str, int] | None,
+        secure: bool,
+    ) -> None:
+        self.client_address = None if client is None else client[0]
+        self.closing = False
+        self.deadline = math.inf
+        self._wire = wire
+        self._service = service
+        self._client = client
+        self._server = server
+        self._secure = secure
+        self._requests = RequestReader(service.config.max_header_bytes)
+        self._current: Http1Exchange | None = None
+        self._call: Call | None = None
+        self._keepalive_seconds = math.inf
+        self._kept_alive = -math.inf
+        self._writing = False
+        self._timed_out = False
+        # Of the second task: what it has read, and who waits for what.
+        self._reads_ahead = False
+        self._ahead: list[bytes] = []
+        self._ahead_bytes = 0
+        self._at_end = False
+        self._news = trio.lowlevel.ParkingLot()
+        self._room = trio.lowlevel.ParkingLot()
+        self._gone = trio.lowlevel.ParkingLot()
+
+    @property
+    def idle_until(self) -> float:
+        """When it will have idled for too long; infinity if it does not idle."""
+        idles = self._current is None and not self._requests.in_head and not self._writing
+        return self.deadline if idles else math.inf
+
+    async def run(self) -> None:
+        """Serve until the connection ends. Raises nothing for what clients do.
+
+        Cancellation: cuts the connection off.
+        """
+        try:
+            async with trio.open_nursery() as self._nursery:
+                # A task of its own: a handler that leaves a nursery open ruins it.
+                self._nursery.start_soon(self._serve)
+        finally:
+            self._wire.close()
+
+    async def _serve(self) -> None:
+        try:
+            while await self._serve_on_stage():
+                pass
+            await self._say_goodbye()
+        finally:
+            # What reads ahead ends with it.
+            self._wire.close()
+            self._room.unpark_all()
+
+    async def _serve_on_stage(self) -> bool:
+        """Serve until a call was cancelled; return whether more requests may follow.
+
+        The scope is opened once and not for each call. It keeps the cancellation of the
+        port out: whoever wants this task to end closes the connection.
+        """
+        scope = HandlerScope(self._service.cleanup_seconds)
+        with scope.open():
+            self._stage = Stage(scope, self._nursery, self.read_ahead)
+            while (request := await self._read_request()) is not None:
+                if not await self._answer(request):
+                    return False
+                if scope.spent:
+                    return True
+        return False
+
+    # -- requests ----------------------------------------------------------------
+
+    async def _read_request(self) -> IncomingRequest | None:
+        """Return the next request, or `None` when there will be none."""
+        requests = self._requests
+        config = self._service.config
+        head_since: float | None = None
+        while not requests.requests:
+            if requests.failure is not None or requests.ended:
+                return None
+            now = trio.current_time()
+            if requests.in_head:
+                # From its first byte, so that no drip of bytes prolongs it.
+                head_since = now if head_since is None else head_since
+                self.deadline = head_since + config.read_timeout_seconds
+            elif self.closing:
+                return None
+            else:
+                self.deadline = now + config.idle_timeout_seconds
+            data = await self._receive()
+            if not data:
+                return None
+            requests.feed(data)
+        self.deadline = math.inf
+        return requests.requests.popleft()
+
+    async def _answer(self, request: IncomingRequest) -> bool:
+        """Have one request answered; return whether another may follow."""
+        exchange = self._current = Http1Exchange(self, request)
+        try:
+            scope = self._describe(request)
+        except BadRequestError as error:
+            self._current = None
+            self._requests.failure = error
+            await self._say_goodbye()
+            return False
+        try:
+            await self._service.answer(scope, exchange)
+        finally:
+            self._current = None
+        if not exchange.finished:
+            # Cut in the middle, the client must see that it was.
+            self._wire.abort()
+            return False
+        if exchange.client_left:
+            return False
+        if exchange.closes:
+            await self._linger()
+            return False
+        return True
+
+    def _describe(self, request: IncomingRequest) -> Scope:
+        """Return what ASGI would say of a request.
+
+        Raises:
+            BadRequestError: its target makes no sense here.
+        """
+        try:
+            target, authority, secure = read_target(request.target)
+        except ValueError as error:
+            raise BadRequestError(400, f"The request target makes no sense: {error}") from None
+        if secure and not self._secure:
+            raise BadRequestError(
+                421, "The target is an https URL, and this connection is not secured"
+            )
+        if authority is not None:
+            request.headers = [
+                (b"host", authority),
+                *(pair for pair in request.headers if pair[0] != b"host"),
+            ]
+        raw_path, _, query = target.partition(b"?")
+        path = raw_path.decode("latin-1")
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.0" if request.http10 else "1.1",
+            "method": request.verb,
+            "scheme": "https" if self._secure else "http",
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": raw_path,
+            "query_string": query,
+            "root_path": "",
+            "headers": request.headers,
+            "client": self._client,
+            "server": self._server,
+        }
+
+    # -- for the exchange ----------------------------------------------------------
+
+    async def read_body_on(self, request: IncomingRequest) -> bool:
+        """Read more of a body; return whether anything came.
+
+        Raises:
+            BadBodyError: what came cannot be read.
+        """
+        if request.expects_continue and not request.size:
+            request.expects_continue = False
+            await self.send(CONTINUE)
+        data = await self._receive()
+        if not data:
+            return False
+        self._requests.feed(data)
+        failure = self._requests.failure
+        if failure is not None and not request.complete:
+            raise BadBodyError(failure.reason)
+        return True
+
+    async def send(self, data: bytes) -> None:
+        """Send all of `data`, within the write timeout for each 64 KiB.
+
+        Raises:
+            OSError: it cannot be sent.
+            trio.ClosedResourceError: the connection was cut off meanwhile.
+        """
+        seconds = self._service.config.write_timeout_seconds
+        before = self.deadline
+        self._writing = True
+        try:
+            for start in range(0, len(data), _SLICE_BYTES):
+                self.deadline = trio.current_time() + seconds
+                # A slice of all of it is no copy.
+                await self._wire.send(data[start : start + _SLICE_BYTES])
+        finally:
+            self._writing = False
+            self.deadline = before
+
+    async def run_call(self, call: Call, keepalive_seconds: float) -> None:
+        """Run a call in this task; see `Exchange.run_call`."""
+        self._call = call
+        self._keepalive_seconds = keepalive_seconds
+        try:
+            await call.run_on(self._stage)
+        finally:
+            self._call = None
+
+    async def wait_until_gone(self, exchange: Http1Exchange) -> None:
+        """Wait until the client has left the exchange that is going on."""
+        self.read_ahead()
+        while not exchange.client_left:
+            await self._gone.park()
+
+    def read_ahead(self) -> None:
+        """From now on, read in a task of its own, so that a client's leaving is seen."""
+        if not self._reads_ahead:
+            self._reads_ahead = True
+            self._nursery.start_soon(self._read_ahead)
+        elif self._at_end:
+            # It had left its request behind, and gone.
+            self._nursery.start_soon(self._notice_leaving)
+
+    # -- for the door --------------------------------------------------------------
+
+    def expire(self) -> None:
+        """The deadline has passed: end what the connection waits for."""
+        self.deadline = math.inf
+        if self._writing:
+            _log.info("A client stopped reading and is dropped: %s", self.client_address)
+            self._wire.abort()
+        else:
+            self._timed_out = True
+            self._wire.stop_reading()
+
+    def look_after_call(self, now: float) -> None:
+        """Show the client that a call lives which has been silent for long."""
+        call = self._call
+        if call is None or call.over or call.writing:
+            return
+        if now >= max(call.last_write, self._kept_alive) + self._keepalive_seconds:
+            self._kept_alive = now
+            # Beside this task: the client may read no more, and then leave.
+            self._nursery.start_soon(call.keep_alive)
+
+    def close_when_idle(self) -> None:
+        """End the connection now if nothing is being asked, otherwise with the next answer."""
+        self.closing = True
+        if self._current is None and not self._requests.in_head and not self._writing:
+            self._wire.stop_reading()
+
+    def abort(self) -> None:
+        """Cut the connection off."""
+        self._wire.abort()
+
+    # -- inside --------------------------------------------------------------------
+
+    async def _receive(self) -> bytes:
+        if not self._reads_ahead:
+            return await self._wire.receive()
+        while not self._ahead and not self._at_end:
+            await self._news.park()
+        data = b"".join(self._ahead)
+        self._ahead.clear()
+        self._ahead_bytes = 0
+        self._room.unpark_all()
+        return data
+
+    async def _read_ahead(self) -> None:
+        while not self._wire.closed:
+            if self._ahead_bytes >= _READ_AHEAD_BYTES:
+                await self._room.park()
+                continue
+            data = await self._wire.receive()
+            if not data:
+                break
+            self._ahead.append(data)
+            self._ahead_bytes += len(data)
+            self._news.unpark_all()
+        self._at_end = True
+        self._news.unpark_all()
+        await self._notice_leaving()
+
+    async def _notice_leaving(self) -> None:
+        """Tell the exchange that its client has left, unless an answer is about to come.
+
+        A client that half-closes after its request is still there for a quick answer.
+        """
+        exchange = self._current
+        if exchange is None:
+            return
+        if not self._wire.closed:
+            await trio.sleep(_HALF_CLOSED_SECONDS)
+        if exchange is self._current:
+            exchange.client_left = True
+            self._gone.unpark_all()
+            if self._call is not None:
+                self._call.client_gone()
+
+    async def _say_goodbye(self) -> None:
+        """Tell a client whose bytes are no request what is wrong with them."""
+        failure = self._requests.failure
+        if failure is None and self._timed_out and self._requests.in_head:
+            seconds = self._service.config.read_timeout_seconds
+            failure = BadRequestError(
+                408, f"The request was not here within {seconds:g} s (read_timeout_seconds)"
+            )
+        if failure is None:
+            return
+        _log.info("refused with %d: %s", failure.status, failure.reason)
+        writer = ResponseWriter(head_only=False, chunked=False)
+        writer.closes = True
+        allow = ((b"allow", b"POST"),) if failure.status == 405 else ()  # noqa: PLR2004
+        whole = render_refusal(failure.status, InvalidRequest(failure.reason), headers=allow)
+        try:
+            await self.send(writer.render([whole]))
+        except (OSError, trio.ClosedResourceError):
+            return
+        await self._linger()
+
+    async def _linger(self) -> None:
+        """Read away what the client still sends, so that our last word is not lost.
+
+        Closing a socket with unread bytes resets the connection, and a client that is
+        reset may never read what was sent before.
+        """
+        await self._wire.finish_sending()
+        self.deadline = trio.current_time() + _LINGER_SECONDS
+        room = _LINGER_BYTES
+        while room > 0 and (data := await self._receive()):
+            room -= len(data)
+
+
+def read_address(address: Any) -> tuple[str, int] | None:
+    """Return host and port of a socket's address, whatever else its family adds."""
+    if isinstance(address, tuple):
+        host, port, *_ = address
+        return str(host), int(port)
+    return None

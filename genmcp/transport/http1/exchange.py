@@ -1,0 +1,93 @@
+"""One HTTP/1.1 request on a connection of our own.
+
+Layer: transport, shell; a carrier of `genmcp.transport.exchange`, made by
+`genmcp.transport.http1.connection` for each request it reads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import trio
+
+from genmcp.events import ClientGone
+from genmcp.transport.exchange import Exchange
+from genmcp.transport.http1.response_writer import ResponseWriter
+from genmcp.transport.reply import Chunk, Head
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from genmcp.mux import Call
+    from genmcp.transport.http1.connection import Connection
+    from genmcp.transport.http1.request_reader import IncomingRequest
+    from genmcp.transport.reply import Part
+
+_EVENTS_PER_CHECKPOINT = 16
+
+
+class Http1Exchange(Exchange):
+    """See `Exchange`.
+
+    Attributes:
+        request: what came.
+        finished: whether the response is complete.
+    """
+
+    def __init__(self, connection: Connection, request: IncomingRequest) -> None:
+        super().__init__(request.verb, request.headers, connection.client_address, http1=True)
+        self.request = request
+        self.finished = False
+        self._connection = connection
+        self._writer = ResponseWriter(head_only=request.verb == "HEAD", chunked=not request.http10)
+        self._writer.closes = not request.keep_alive
+        self._events = 0
+
+    @property
+    def closes(self) -> bool:
+        """Whether the connection ends with this response."""
+        return self._writer.closes or not (self.finished and self.request.complete)
+
+    def _take_whole(self) -> bytes | None:
+        """See `Exchange`."""
+        if self._body_read or not self.request.complete:
+            return None
+        self._body_read = True
+        return self.request.take()
+
+    async def _receive_piece(self) -> bytes:
+        """See `Exchange`."""
+        request = self.request
+        while not request.pieces and not request.complete:
+            if not await self._connection.read_body_on(request):
+                self.client_left = True
+                raise ClientGone
+        self._body_read = request.complete
+        return request.take()
+
+    async def _send(self, parts: Sequence[Part]) -> None:
+        """See `Exchange`."""
+        if not self.responded:
+            self._writer.closes |= self._connection.closing
+        data = self._writer.render(parts, self.response_headers)
+        self.responded = True
+        try:
+            await self._connection.send(data)
+        except (OSError, trio.ClosedResourceError) as error:
+            raise ClientGone from error
+        if not isinstance(parts[-1], Head | Chunk):
+            self.finished = True
+            return
+        # A send that goes out at once passes through no checkpoint. One that is followed
+        # by others must, now and then, for the sake of the other connections.
+        self._events += 1
+        if self._events % _EVENTS_PER_CHECKPOINT == 0:
+            await trio.lowlevel.cancel_shielded_checkpoint()
+
+    async def run_call(self, call: Call, keepalive_seconds: float) -> None:
+        """See `Exchange`."""
+        await self._connection.run_call(call, keepalive_seconds)
+
+    async def wait_until_gone(self) -> None:
+        """See `Exchange`."""
+        await self._connection.wait_until_gone(self)

@@ -1,0 +1,308 @@
+"""HTTP/1.1 requests, cut out of the bytes of a connection.
+
+Layer: transport, pure. `genmcp.transport.http1.connection` feeds it what it receives and
+takes the requests out. httptools (llhttp) does the parsing, in its strict mode, which
+refuses what two readers could cut differently: both lengths, two lengths, folded lines,
+bare CR or LF, a space before a colon, chunk sizes that are not plain hexadecimal. What it
+lets pass is refused here: versions other than 1.0 and 1.1, a missing or second `Host`,
+codings other than `chunked`, a chunked body in HTTP/1.0, heads over the limit, chunks
+that are all framing.
+
+An offer to upgrade is not taken up, as HTTP allows, and the request is read as if it had
+not been made: Java's client makes one with every first request on a plain port.
+
+Spec: RFC 9112, RFC 9110 section 7.2 (Host), 7.8 (Upgrade), 10.1.1 (Expect)
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import Any, Final
+
+import attrs
+import httptools
+
+HeaderPair = tuple[bytes, bytes]
+
+_UNKNOWN_VERB: Final = re.compile(
+    rb"[\r\n]*[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32} [!-~]+ HTTP/1\.[01]\r\n"
+)
+_LINE_SO_FAR: Final = re.compile(rb"[\r\n]*[ -~]{0,4000}\r?")
+_PREFACE: Final = re.compile(rb"[\r\n]*PRI \* HTTP/2\.0\r\n")
+_WATCHED: Final = frozenset({b"host", b"transfer-encoding", b"expect"})
+_MAX_KEPT_BYTES: Final = 4096
+# One byte in a chunk of its own is legal, and has five bytes of framing.
+_MOST_FRAMING_PER_BYTE: Final = 16
+
+
+class BadRequestError(Exception):
+    """The bytes are no request that is taken, and nothing after them can be read.
+
+    Attributes:
+        status: the HTTP status to answer with.
+        reason: one sentence for the client.
+    """
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+@attrs.define(eq=False)
+class IncomingRequest:
+    """A request whose head has arrived, and as much of its body as there is so far.
+
+    Attributes:
+        verb: the HTTP method.
+        target: the request target, as sent.
+        headers: lower-case names and values, in order.
+        http10: whether it is HTTP/1.0, which has no chunks.
+        keep_alive: whether the client lets the connection live on.
+        expects_continue: whether the client waits to be told to send its body.
+        pieces: the parts of the body that arrived and were not taken yet.
+        size: how many bytes of body have arrived in all.
+        complete: whether the body is complete.
+    """
+
+    verb: str
+    target: bytes
+    headers: list[HeaderPair]
+    http10: bool
+    keep_alive: bool
+    expects_continue: bool
+    pieces: list[bytes] = attrs.field(factory=list[bytes])
+    size: int = 0
+    complete: bool = False
+
+    def take(self) -> bytes:
+        """Return what has arrived of the body since the last time."""
+        pieces = self.pieces
+        if not pieces:
+            return b""
+        taken = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces.clear()
+        return taken
+
+
+class RequestReader:
+    """Turns bytes into requests, in order.
+
+    Args:
+        max_header_bytes: the request line and headers together; and the trailers.
+
+    Attributes:
+        requests: those whose head has arrived, until they are taken out.
+        failure: what was wrong with the bytes after the last of them, if anything was.
+            Nothing is read any more.
+        ended: whether the client said that nothing follows the last request.
+    """
+
+    def __init__(self, max_header_bytes: int) -> None:
+        self.requests: deque[IncomingRequest] = deque()
+        self.failure: BadRequestError | None = None
+        self.ended = False
+        self._max_header_bytes = max_header_bytes
+        self._parser: Any = httptools.HttpRequestParser(self)
+        self._begun = False
+        self._target = b""
+        self._headers: list[HeaderPair] = []
+        self._current: IncomingRequest | None = None
+        self._head_bytes = 0
+        self._framing_bytes = 0
+        self._first_bytes = b""
+        self._upgrade = False
+        self._resuming = False
+        self._strange_verb = False
+
+    @property
+    def in_head(self) -> bool:
+        """Whether a head has begun to arrive and is not complete."""
+        return self._current is None and (self._begun or self._head_bytes > 0)
+
+    @property
+    def in_body(self) -> bool:
+        """Whether a body is still arriving."""
+        return self._current is not None
+
+    def feed(self, data: bytes) -> None:
+        """Read on. Never raises: see `failure`."""
+        if self.failure is not None or self.ended:
+            return
+        before = self._current
+        if before is None:
+            # For the line of a request that is refused; a head in more pieces than one
+            # is rare, and one that never ends is cut off.
+            self._first_bytes = (self._first_bytes + data)[:_MAX_KEPT_BYTES]
+            self._head_bytes += len(data)
+        if self._strange_verb:
+            self._check_verb_later()
+            return
+        size = 0 if before is None else before.size
+        try:
+            self._feed(data)
+            if before is None:
+                self._check_head_size()
+            elif before is self._current:
+                self._check_framing(before, len(data) - (before.size - size))
+        except BadRequestError as error:
+            self.failure = error
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._read_on(data[upgrade.args[0] :])
+        except httptools.HttpParserCallbackError as error:
+            cause = error.__context__
+            raise cause if isinstance(cause, BadRequestError) else error from None
+        except httptools.HttpParserInvalidMethodError:
+            self._strange_verb = True
+            self._check_verb()
+        except httptools.HttpParserError as error:
+            if self.ended:
+                return  # bytes behind the last request
+            if _PREFACE.match(self._first_bytes):
+                raise BadRequestError(505, "This port speaks HTTP/1.1, not HTTP/2") from None
+            raise BadRequestError(400, f"This is not well-formed HTTP/1.1: {error}") from None
+
+    def _check_verb_later(self) -> None:
+        try:
+            self._check_verb()
+        except BadRequestError as error:
+            self.failure = error
+
+    def _check_verb(self) -> None:
+        """Tell a verb the parser does not know from what is no HTTP at all."""
+        if _UNKNOWN_VERB.match(self._first_bytes):
+            raise BadRequestError(405, "This HTTP method is not served; send each message by POST")
+        if not _LINE_SO_FAR.fullmatch(self._first_bytes):
+            raise BadRequestError(400, "This is not well-formed HTTP/1.1: it begins with no method")
+
+    def _check_head_size(self) -> None:
+        if self._current is not None or self.requests:
+            self._head_bytes = 0
+        elif self._head_bytes > self._max_header_bytes:
+            raise self._too_large()
+
+    def _too_large(self) -> BadRequestError:
+        return BadRequestError(
+            431,
+            f"The request line and headers are larger than {self._max_header_bytes} bytes "
+            "(max_header_bytes)",
+        )
+
+    def _check_framing(self, request: IncomingRequest, framing: int) -> None:
+        self._framing_bytes += framing
+        if self._framing_bytes > self._max_header_bytes + _MOST_FRAMING_PER_BYTE * request.size:
+            raise BadRequestError(400, "The chunks of the body are all framing and no data")
+
+    def _read_on(self, rest: bytes) -> None:
+        """Read the body of a request that offers an upgrade, which ends the parser's work.
+
+        A new parser is told the lengths only, and goes on where the last one stopped.
+        """
+        request = self._current
+        assert request is not None
+        if request.verb == "CONNECT":
+            raise BadRequestError(405, "CONNECT is not served; send each message by POST")
+        lines = [b"POST / HTTP/1.1"]
+        for name, value in request.headers:
+            if name in {b"content-length", b"transfer-encoding"}:
+                lines.append(name + b": " + value)
+        if not request.keep_alive:
+            lines.append(b"connection: close")
+        self._upgrade = False
+        self._resuming = True
+        self._parser = httptools.HttpRequestParser(self)
+        self._feed(b"\r\n".join([*lines, b"", b""]))
+        self._feed(rest)
+
+    # -- what httptools calls ------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        if self._resuming:
+            return
+        self._begun = True
+        self._target = b""
+        self._headers = []
+
+    def on_url(self, part: bytes) -> None:
+        """The target, or a part of it."""
+        if not self._resuming:
+            self._target += part
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header or, after the head, a trailer, which means nothing here."""
+        if self._current is None:
+            self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        """The head is complete."""
+        if self._resuming:
+            self._resuming = False
+            return
+        parser = self._parser
+        version: str = parser.get_http_version()
+        if version not in {"1.1", "1.0"}:
+            raise BadRequestError(505, "This port speaks HTTP/1.1")
+        http10 = version == "1.0"
+        verb: bytes = parser.get_method()
+        self._upgrade = parser.should_upgrade()
+        self._current = request = IncomingRequest(
+            verb.decode("ascii"),
+            self._target,
+            self._headers,
+            http10=http10,
+            keep_alive=parser.should_keep_alive(),
+            expects_continue=self._check_headers(http10=http10),
+        )
+        self._framing_bytes = 0
+        self.requests.append(request)
+
+    def _check_headers(self, *, http10: bool) -> bool:
+        """Refuse what the parser lets pass; return whether the client waits for a word."""
+        size = len(self._target)
+        hosts = 0
+        expects = False
+        for name, value in self._headers:
+            size += len(name) + len(value) + 4
+            if name not in _WATCHED:
+                continue
+            if name == b"host":
+                hosts += 1
+            elif name == b"expect":
+                if value.strip().lower() != b"100-continue":
+                    raise BadRequestError(417, "The only expectation met here is 100-continue")
+                expects = not http10
+            elif http10:
+                raise BadRequestError(400, "HTTP/1.0 has no Transfer-Encoding")
+            elif value.strip().lower() != b"chunked":
+                raise BadRequestError(501, "The only Transfer-Encoding read here is chunked")
+        if size > self._max_header_bytes:
+            raise self._too_large()
+        if hosts != 1 and not (http10 and hosts == 0):
+            raise BadRequestError(400, "A request has exactly one Host header")
+        return expects
+
+    def on_body(self, piece: bytes) -> None:
+        """A piece of the body."""
+        request = self._current
+        assert request is not None
+        request.pieces.append(piece)
+        request.size += len(piece)
+
+    def on_message_complete(self) -> None:
+        """The request is complete, unless the parser only gives up at an upgrade."""
+        request = self._current
+        if self._upgrade or request is None:
+            return
+        request.complete = True
+        self._current = None
+        self._begun = False
+        self._head_bytes = 0
+        self._first_bytes = b""
+        if not request.keep_alive:
+            self.ended = True

@@ -1,0 +1,33 @@
+"""What all connections of a port share.
+
+Layer: transport, shell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from genmcp.transport.exchange import Exchange, Scope
+    from genmcp.transport.runner.config import RunnerConfig
+
+    Answer = Callable[[Scope, Exchange], Awaitable[None]]
+
+
+@attrs.frozen(eq=False)
+class Service:
+    """What the connections of a port need from outside.
+
+    Attributes:
+        answer: answers one request; raises nothing but cancellation.
+        config: the limits.
+        cleanup_seconds: how long a call may clean up once its client has gone.
+    """
+
+    answer: Answer
+    config: RunnerConfig
+    cleanup_seconds: float

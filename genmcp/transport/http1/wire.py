@@ -1,0 +1,142 @@
+"""The bytes of one connection: plain, or over TLS.
+
+Layer: transport, shell. `genmcp.transport.http1.connection` reads and writes through one
+of these. Nothing here has a time limit: whoever watches the connection calls
+`stop_reading` or `abort`, which wakes the task that waits.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+if TYPE_CHECKING:
+    import ssl
+
+_RECEIVE_BYTES: Final = 64 * 1024
+_RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
+
+
+class Wire(ABC):
+    """One connection's bytes. One task receives, one sends; they may be the same."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.socket = sock
+        self.closed = False
+
+    @abstractmethod
+    async def receive(self) -> bytes:
+        """Wait for the next bytes; `b""` when there are no more, for whatever reason."""
+
+    @abstractmethod
+    async def send(self, data: bytes) -> None:
+        """Send all of `data`. Does not pass through a checkpoint if it goes out at once.
+
+        Raises:
+            OSError: it cannot be sent; nothing more can.
+            trio.ClosedResourceError: the connection was aborted meanwhile.
+        """
+
+    @abstractmethod
+    async def finish_sending(self) -> None:
+        """Say that nothing more will be sent, so that the other side sees the end."""
+
+    def stop_reading(self) -> None:
+        """Let `receive` return `b""` from now on; what is sent still arrives."""
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RD)
+
+    def abort(self) -> None:
+        """Close at once, with a reset; what waits here ends."""
+        with suppress(OSError):
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        self.close()
+
+    def close(self) -> None:
+        """Close; what waits here ends."""
+        if not self.closed:
+            self.closed = True
+            trio.lowlevel.notify_closing(self.socket)
+            self.socket.close()
+
+
+class PlainWire(Wire):
+    """A TCP or Unix socket, non-blocking, as it is."""
+
+    async def receive(self) -> bytes:
+        """See `Wire.receive`."""
+        try:
+            while True:
+                # First: a try that fails costs a system call, and after an answer the
+                # next request is hardly ever there already.
+                await trio.lowlevel.wait_readable(self.socket)
+                with suppress(BlockingIOError):
+                    return self.socket.recv(_RECEIVE_BYTES)
+        except (OSError, trio.ClosedResourceError):
+            return b""
+
+    async def send(self, data: bytes) -> None:
+        """See `Wire.send`."""
+        try:
+            sent = self.socket.send(data)
+        except BlockingIOError:
+            sent = 0
+        if sent == len(data):
+            return
+        rest = memoryview(data)[sent:]
+        while rest:
+            await trio.lowlevel.wait_writable(self.socket)
+            with suppress(BlockingIOError):
+                rest = rest[self.socket.send(rest) :]
+
+    async def finish_sending(self) -> None:
+        """See `Wire.finish_sending`."""
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_WR)
+
+
+class SecureWire(Wire):
+    """TLS over a socket.
+
+    Args:
+        sock: the connection, non-blocking.
+        context: the server's certificate and settings.
+    """
+
+    def __init__(self, sock: socket.socket, context: ssl.SSLContext) -> None:
+        stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
+        super().__init__(sock)
+        self._stream = trio.SSLStream(stream, context, server_side=True, https_compatible=True)
+
+    async def shake_hands(self) -> None:
+        """Agree on keys.
+
+        Raises:
+            trio.BrokenResourceError: the client does not speak TLS, or not this one.
+        """
+        await self._stream.do_handshake()
+
+    async def receive(self) -> bytes:
+        """See `Wire.receive`."""
+        try:
+            return bytes(await self._stream.receive_some())
+        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+            return b""
+
+    async def send(self, data: bytes) -> None:
+        """See `Wire.send`."""
+        try:
+            await self._stream.send_all(data)
+        except trio.BrokenResourceError as error:
+            raise BrokenPipeError(str(error)) from error
+
+    async def finish_sending(self) -> None:
+        """See `Wire.finish_sending`."""
+        # TLS's own farewell needs an answer to be safe, which HTTP does without.
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_WR)
