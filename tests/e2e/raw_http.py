@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import h11
 import trio
 
+from genmcp.events import ClientGone
+from genmcp.transport.exchange import BadBodyError, Exchange
+from genmcp.transport.http1 import run_http1
+from genmcp.transport.reply import Chunk, End, Head, HeaderPairs, Part, Whole
 from genmcp.transport.runner import RunnerConfig, run_asgi
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -18,6 +22,69 @@ HANG_GUARD_SECONDS = 60
 """How long a test may take before it counts as hanging; nothing here is measured by it."""
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+front = "hypercorn"
+"""Which of the two servers `running` runs; see conftest."""
+
+
+async def let_finish(_grace_seconds: float) -> None:
+    """Drain nothing: what is open ends by itself, or is cut."""
+
+
+class AsgiAnswer:
+    """Lets an ASGI application answer on our own server, which speaks no ASGI."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, exchange: Exchange) -> None:
+        head: list[Head] = []
+
+        async def receive() -> dict[str, Any]:
+            if exchange._body_read or exchange.client_left:
+                await exchange.wait_until_gone()
+            try:
+                if not exchange.client_left:
+                    body = await exchange._receive_piece()
+                    more = not exchange._body_read
+                    return {"type": "http.request", "body": body, "more_body": more}
+            except (ClientGone, BadBodyError, trio.TooSlowError):
+                exchange.client_left = True
+            return {"type": "http.disconnect"}
+
+        async def send(message: dict[str, Any]) -> None:
+            if not exchange.reachable:
+                raise OSError("the client has left")
+            if message["type"] == "http.response.start":
+                head.append(Head(message["status"], tuple(message["headers"])))
+                return
+            parts: list[Part] = [*head]
+            head.clear()
+            if parts and not message.get("more_body"):
+                [start] = cast("list[Head]", parts)
+                headers = _with_length(start.headers, message)
+                await exchange.send_whole(Whole(start.status, headers, message["body"]))
+                return
+            if message.get("body"):
+                parts.append(Chunk(message["body"]))
+            if not message.get("more_body"):
+                parts.append(End())
+            try:
+                await exchange._send_parts(parts)
+            except ClientGone as error:
+                raise OSError("the client has left") from error
+
+        try:
+            await self._app(scope, receive, send)
+        except* OSError:
+            pass  # the client has left
+
+
+def _with_length(headers: HeaderPairs, message: dict[str, Any]) -> HeaderPairs:
+    if any(name == b"content-length" for name, _ in headers):
+        return headers
+    return (*headers, (b"content-length", b"%d" % len(message["body"])))
 
 
 @attrs.frozen
@@ -44,14 +111,20 @@ async def running(
     stop, ended = trio.Event(), trio.Event()
 
     async def run(task_status: trio.TaskStatus[list[str]]) -> None:
+        config = RunnerConfig(port=0, **options)
         try:
-            await run_asgi(
-                app,
-                RunnerConfig(port=0, **options),
-                drain=drain,
-                stop=stop,
-                task_status=task_status,
-            )
+            # Only one of them speaks HTTP/2.
+            if front == "hypercorn" or config.http2:
+                await run_asgi(app, config, drain=drain, stop=stop, task_status=task_status)
+            else:
+                await run_http1(
+                    AsgiAnswer(app),
+                    config,
+                    cleanup_seconds=5,
+                    drain=drain or let_finish,
+                    stop=stop,
+                    task_status=task_status,
+                )
         finally:
             ended.set()
 

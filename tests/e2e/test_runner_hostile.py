@@ -208,7 +208,7 @@ async def test_a_refusal_of_head_has_no_body() -> None:
     assert (answer.status, answer.body) == (431, b"")
 
 
-async def test_a_head_that_drips_is_cut() -> None:
+async def test_a_head_that_drips_is_cut(front: str) -> None:
     async def drip(stream: trio.SocketStream) -> None:
         try:
             while True:
@@ -224,7 +224,8 @@ async def test_a_head_that_drips_is_cut() -> None:
     ):
         await stream.send_all(GET[:-2])
         nursery.start_soon(drip, stream)
-        assert await read_all(stream) == b""
+        told = await read_all(stream)
+        assert told == b"" if front == "hypercorn" else read_status(told) == 408
         nursery.cancel_scope.cancel()
 
 

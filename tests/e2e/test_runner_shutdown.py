@@ -230,6 +230,7 @@ async def test_cancelled_within_a_long_grace_it_ends_soon() -> None:
     await stream.aclose()
 
 
+@pytest.mark.asgi_only
 async def test_an_application_that_fails_in_its_lifespan_shutdown_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -246,6 +247,7 @@ async def test_an_application_that_fails_in_its_lifespan_shutdown_is_logged(
     assert "no goodbye" in caplog.text
 
 
+@pytest.mark.asgi_only
 async def test_a_lifespan_that_does_not_end_is_cancelled() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         assert scope["type"] == "lifespan"

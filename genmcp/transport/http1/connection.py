@@ -45,7 +45,6 @@ _SLICE_BYTES: Final = 64 * 1024
 _READ_AHEAD_BYTES: Final = 256 * 1024
 _HALF_CLOSED_SECONDS: Final = 0.2
 _LINGER_SECONDS: Final = 2.0
-_LINGER_BYTES: Final = 1024 * 1024
 
 
 class Connection:
@@ -235,12 +234,17 @@ class Connection:
 
         Raises:
             BadBodyError: what came cannot be read.
+            trio.TooSlowError: nothing came within the read timeout.
         """
         if request.expects_continue and not request.size:
             request.expects_continue = False
             await self.send(CONTINUE)
+        self.deadline = trio.current_time() + self._service.config.read_timeout_seconds
         data = await self._receive()
+        self.deadline = math.inf
         if not data:
+            if self._timed_out:
+                raise trio.TooSlowError
             return False
         self._requests.feed(data)
         failure = self._requests.failure
@@ -378,7 +382,7 @@ class Connection:
         if failure is None:
             return
         _log.info("refused with %d: %s", failure.status, failure.reason)
-        writer = ResponseWriter(head_only=False, chunked=False)
+        writer = ResponseWriter(head_only=self._requests.is_head_verb, chunked=False)
         writer.closes = True
         allow = ((b"allow", b"POST"),) if failure.status == 405 else ()  # noqa: PLR2004
         whole = render_refusal(failure.status, InvalidRequest(failure.reason), headers=allow)
@@ -396,9 +400,8 @@ class Connection:
         """
         await self._wire.finish_sending()
         self.deadline = trio.current_time() + _LINGER_SECONDS
-        room = _LINGER_BYTES
-        while room > 0 and (data := await self._receive()):
-            room -= len(data)
+        while await self._receive():
+            pass
 
 
 def read_address(address: Any) -> tuple[str, int] | None:

@@ -11,6 +11,7 @@ import logging
 import math
 import os
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -105,7 +106,7 @@ class Door:
             self._take(sock, address)
 
     def _take(self, sock: socket.socket, address: object) -> None:
-        sock.setblocking(False)
+        sock.setblocking(False)  # noqa: FBT003 - the standard library's way
         if not self._make_room():
             self._refuse(sock)
             return
@@ -169,10 +170,8 @@ class Door:
             if self._secure is None:
                 # Of what the client has sent, as much as there is: unread, it would
                 # make the system take the answer back.
-                try:
+                with suppress(BlockingIOError):
                     sock.recv(65536)
-                except BlockingIOError:
-                    pass
                 sock.send(_FULL)
                 sock.shutdown(socket.SHUT_WR)
         except OSError:

@@ -30,7 +30,7 @@ async def open_listeners(config: RunnerConfig) -> list[socket.socket]:
         for family, kind, protocol, _, address in dict.fromkeys(found):
             sock = socket.socket(family, kind, protocol)
             sockets.append(sock)
-            sock.setblocking(False)
+            sock.setblocking(False)  # noqa: FBT003 - the standard library's way
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
                 # The other family has a socket of its own.

@@ -29,7 +29,8 @@ _UNKNOWN_VERB: Final = re.compile(
     rb"[\r\n]*[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32} [!-~]+ HTTP/1\.[01]\r\n"
 )
 _LINE_SO_FAR: Final = re.compile(rb"[\r\n]*[ -~]{0,4000}\r?")
-_PREFACE: Final = re.compile(rb"[\r\n]*PRI \* HTTP/2\.0\r\n")
+_OTHER_VERSION: Final = re.compile(rb"[\r\n]*[A-Z]+ [!-~]+ HTTP/(?!1\.)[0-9]")
+_OTHER_VERSION_REASON: Final = "This server speaks HTTP/1.1"
 _WATCHED: Final = frozenset({b"host", b"transfer-encoding", b"expect"})
 _MAX_KEPT_BYTES: Final = 4096
 # One byte in a chunk of its own is legal, and has five bytes of framing.
@@ -122,6 +123,12 @@ class RequestReader:
         return self._current is None and (self._begun or self._head_bytes > 0)
 
     @property
+    def is_head_verb(self) -> bool:
+        """Whether what is being read is, as far as can be told, a HEAD request."""
+        verb: bytes = self._parser.get_method()
+        return verb == b"HEAD"
+
+    @property
     def in_body(self) -> bool:
         """Whether a body is still arriving."""
         return self._current is not None
@@ -163,8 +170,8 @@ class RequestReader:
         except httptools.HttpParserError as error:
             if self.ended:
                 return  # bytes behind the last request
-            if _PREFACE.match(self._first_bytes):
-                raise BadRequestError(505, "This port speaks HTTP/1.1, not HTTP/2") from None
+            if _OTHER_VERSION.match(self._first_bytes):
+                raise BadRequestError(505, _OTHER_VERSION_REASON) from None
             raise BadRequestError(400, f"This is not well-formed HTTP/1.1: {error}") from None
 
     def _check_verb_later(self) -> None:
@@ -181,9 +188,9 @@ class RequestReader:
             raise BadRequestError(400, "This is not well-formed HTTP/1.1: it begins with no method")
 
     def _check_head_size(self) -> None:
-        if self._current is not None or self.requests:
-            self._head_bytes = 0
-        elif self._head_bytes > self._max_header_bytes:
+        # Of a head that is complete, the size is checked exactly; this is for one that
+        # never ends, and for empty lines without end.
+        if self._current is None and self._head_bytes > self._max_header_bytes:
             raise self._too_large()
 
     def _too_large(self) -> BadRequestError:
@@ -247,7 +254,7 @@ class RequestReader:
         parser = self._parser
         version: str = parser.get_http_version()
         if version not in {"1.1", "1.0"}:
-            raise BadRequestError(505, "This port speaks HTTP/1.1")
+            raise BadRequestError(505, _OTHER_VERSION_REASON)
         http10 = version == "1.0"
         verb: bytes = parser.get_method()
         self._upgrade = parser.should_upgrade()
@@ -260,6 +267,8 @@ class RequestReader:
             expects_continue=self._check_headers(http10=http10),
         )
         self._framing_bytes = 0
+        # What comes after it in the bytes at hand is not counted.
+        self._head_bytes = 0
         self.requests.append(request)
 
     def _check_headers(self, *, http10: bool) -> bool:
@@ -284,7 +293,7 @@ class RequestReader:
         if size > self._max_header_bytes:
             raise self._too_large()
         if hosts != 1 and not (http10 and hosts == 0):
-            raise BadRequestError(400, "A request has exactly one Host header")
+            raise BadRequestError(400, "An HTTP/1.1 request has exactly one Host header")
         return expects
 
     def on_body(self, piece: bytes) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import math
-import socket
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -19,6 +18,7 @@ from genmcp.transport.http1.service import Service
 from genmcp.transport.runner.config import RunnerConfig, load_ssl_context
 
 if TYPE_CHECKING:
+    import socket
     import ssl
     from collections.abc import Awaitable, Callable, Sequence
 
