@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -205,7 +207,7 @@ def test_how_bytes_are_cut_into_pieces_changes_nothing(
 ) -> None:
     data = b"".join(one for one, _ in which)
     at = sorted({0, len(data), *(one % (len(data) + 1) for one in cuts)})
-    pieces = [data[start:end] for start, end in zip(at, at[1:], strict=False)]
+    pieces = [data[start:end] for start, end in itertools.pairwise(at)]
     assert read(*pieces) == read(data)
 
 
