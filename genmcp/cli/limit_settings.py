@@ -17,7 +17,7 @@ from genmcp.cli.settings import read_number, read_or_none, read_whole_number
 from genmcp.limits import Limits
 from genmcp.mcp.unset import UNSET, Unset
 from genmcp.transport.asgi import KEEPALIVE_SECONDS, StreamableHTTP
-from genmcp.transport.runner import RunnerConfig
+from genmcp.transport.port_config import PortConfig
 from genmcp.transport.serve import PortOptions
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def find_endpoint_limits() -> list[LimitSetting]:
 def find_port_limits() -> list[LimitSetting]:
     """Return the limits among the options that `serve` hands on to its port."""
     of_serve = set(PortOptions.__annotations__)
-    return [limit for limit in find_limits(RunnerConfig) if limit.name in of_serve]
+    return [limit for limit in find_limits(PortConfig) if limit.name in of_serve]
 
 
 def find_limits(owner: type[Any]) -> list[LimitSetting]:

@@ -22,9 +22,9 @@ from genmcp.cli.settings import Settings, read_list
 from genmcp.cli.target import UsageError, load_server
 from genmcp.cli.watchdog import Watchdog
 from genmcp.transport.asgi import SECRET_KEY_VARIABLE, StreamableHTTP
-from genmcp.transport.runner.signals import stopping_on_signals
 from genmcp.transport.serve import make_endpoint, serve
 from genmcp.transport.setting import name_flag, name_variable
+from genmcp.transport.signals import stopping_on_signals
 
 if TYPE_CHECKING:
     import argparse

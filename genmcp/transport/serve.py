@@ -1,13 +1,14 @@
 """Serving a server: a port, an endpoint, and a shutdown in good order.
 
 Layer: transport, shell. Puts `genmcp.transport.asgi` (the endpoint) on
-`genmcp.transport.runner` (the port). `genmcp.cli` calls it for the command line.
+`genmcp.transport.http1` or `genmcp.transport.runner` (the port). `genmcp.cli` calls it for the command line.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import trio
 from typing_extensions import Unpack
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from genmcp.transport.identify import Assigns, Principal
+    from genmcp.transport.port_config import PortConfig
+
+
+Http: TypeAlias = Literal["native", "hypercorn"]
+"""Which server speaks HTTP at a port."""
+
+RunPort: TypeAlias = Callable[
+    ["StreamableHTTP", "PortConfig", trio.Event, Announcer], Awaitable[None]
+]
 
 
 class EndpointOptions(LimitOptions, total=False):
@@ -38,7 +48,7 @@ class EndpointOptions(LimitOptions, total=False):
 
 
 class PortOptions(TypedDict, total=False):
-    """What `serve` hands on to `RunnerConfig`, which says what each one means."""
+    """What `serve` hands on to `PortConfig`, which says what each one means."""
 
     http2: bool
     certfile: str | os.PathLike[str] | None
@@ -62,6 +72,7 @@ async def serve(
     port: int = 8000,
     path: str | None = None,
     grace_seconds: float = 10.0,
+    http: Http | None = None,
     handle_signals: bool = False,
     stop: trio.Event | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
@@ -95,6 +106,8 @@ async def serve(
         path: where the endpoint is; the path of `public_url`, or `/mcp`, unless said
             otherwise.
         grace_seconds: how long a shutdown may take.
+        http: which server speaks HTTP: `"native"`, written for this and several times as
+            fast, or `"hypercorn"`, which also speaks HTTP/2. The first, unless `http2`.
         handle_signals: stop on SIGINT and SIGTERM, with whoever else does; a second one
             ends the process at once. For a program whose main thread runs this and little else.
         stop: an event that stops it when set. With `handle_signals`, a signal sets it.
@@ -115,22 +128,59 @@ async def serve(
 
     Cancellation: stops it as well, but with a second of grace at most.
     """
-    # At the top, it would make every import of genmcp a fifth slower, for no use to whoever
+    # At the top, these would make every import of genmcp slower, for no use to whoever
     # serves nothing: a test, a command line, an application under another server.
-    from genmcp.transport.runner import RunnerConfig, run_asgi  # noqa: PLC0415
-    from genmcp.transport.runner.signals import stopping_on_signals  # noqa: PLC0415
+    from genmcp.transport.port_config import PortConfig  # noqa: PLC0415
+    from genmcp.transport.signals import stopping_on_signals  # noqa: PLC0415
 
     endpoint, limits = _take(options, EndpointOptions), _take(options, PortOptions)
     if options:
         raise TypeError(f"serve() has no option {next(iter(options))!r}")
-    config = RunnerConfig(host=host, port=port, grace_seconds=grace_seconds, **limits)
+    config = PortConfig(host=host, port=port, grace_seconds=grace_seconds, **limits)
+    run = _choose_port(http, config)
     app = make_endpoint(server, host, path, endpoint)
     if app.mux.draining:
         raise RuntimeError("this StreamableHTTP was stopped, which is for good; make a new one")
     stop = trio.Event() if stop is None else stop
     announcer = Announcer(app, host, task_status)
     with stopping_on_signals(stop) if handle_signals else nullcontext():
-        await run_asgi(app, config, drain=app.drain, stop=stop, task_status=announcer)
+        await run(app, config, stop, announcer)
+
+
+def _choose_port(http: Http | None, config: PortConfig) -> RunPort:
+    """Return what runs the port.
+
+    Raises:
+        ValueError: there is no such server, or it does not speak what it should.
+    """
+    if http not in {None, "native", "hypercorn"}:
+        raise ValueError(f'http must be "native" or "hypercorn", got {http!r}')
+    if http == "native" and config.http2:
+        raise ValueError('http2 needs http="hypercorn": the native server speaks HTTP/1.1')
+    return _run_hypercorn if http == "hypercorn" or config.http2 else _run_native
+
+
+async def _run_native(
+    app: StreamableHTTP, config: PortConfig, stop: trio.Event, announcer: Announcer
+) -> None:
+    from genmcp.transport.http1 import run_http1  # noqa: PLC0415 - as in `serve`
+
+    await run_http1(
+        app.serve_exchange,
+        config,
+        cleanup_seconds=app.mux.limits.cleanup_seconds,
+        drain=app.drain,
+        stop=stop,
+        task_status=announcer,
+    )
+
+
+async def _run_hypercorn(
+    app: StreamableHTTP, config: PortConfig, stop: trio.Event, announcer: Announcer
+) -> None:
+    from genmcp.transport.runner import run_asgi  # noqa: PLC0415 - as in `serve`
+
+    await run_asgi(app, config, drain=app.drain, stop=stop, task_status=announcer)
 
 
 def _take(options: Any, kind: type[Any]) -> dict[str, Any]:

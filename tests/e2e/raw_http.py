@@ -13,8 +13,9 @@ import trio
 from genmcp.events import ClientGone
 from genmcp.transport.exchange import BadBodyError, Exchange
 from genmcp.transport.http1 import run_http1
+from genmcp.transport.port_config import PortConfig
 from genmcp.transport.reply import Chunk, End, Head, HeaderPairs, Part, Whole
-from genmcp.transport.runner import RunnerConfig, run_asgi
+from genmcp.transport.runner import run_asgi
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -111,7 +112,7 @@ async def running(
     stop, ended = trio.Event(), trio.Event()
 
     async def run(task_status: trio.TaskStatus[list[str]]) -> None:
-        config = RunnerConfig(port=0, **options)
+        config = PortConfig(port=0, **options)
         try:
             # Only one of them speaks HTTP/2.
             if front == "hypercorn" or config.http2:

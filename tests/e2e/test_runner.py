@@ -9,7 +9,8 @@ import pytest
 import trio
 
 from genmcp.errors import find_sole_leaf
-from genmcp.transport.runner import RunnerConfig, run_asgi
+from genmcp.transport.port_config import PortConfig
+from genmcp.transport.runner import run_asgi
 from tests.e2e.raw_http import (
     GET,
     HANG_GUARD_SECONDS,
@@ -42,7 +43,7 @@ async def test_an_ipv6_address_is_bracketed_in_its_url() -> None:
 async def test_a_port_in_use_raises_the_bare_os_error() -> None:
     async with running(hello) as server:
         with pytest.raises(OSError, match="in use"):
-            await run_asgi(hello, RunnerConfig(port=server.port))
+            await run_asgi(hello, PortConfig(port=server.port))
 
 
 async def test_a_connection_is_kept_for_the_next_request() -> None:
@@ -212,7 +213,7 @@ async def test_a_lifespan_that_returns_without_a_word_is_none() -> None:
 
 @pytest.mark.asgi_only
 async def test_a_failed_startup_is_raised_and_frees_the_port() -> None:
-    config = RunnerConfig(port=0)
+    config = PortConfig(port=0)
     with trio.fail_after(HANG_GUARD_SECONDS), pytest.raises(ExceptionGroup) as caught:
         await run_asgi(Lifespan("startup.failed"), config)
     assert "told you" in str(find_sole_leaf(caught.value))
@@ -224,7 +225,7 @@ async def test_cancelled_in_the_startup_it_ends() -> None:
         await trio.sleep_forever()
 
     with trio.fail_after(HANG_GUARD_SECONDS), trio.move_on_after(0.05) as scope:
-        await run_asgi(slow, RunnerConfig(port=0))
+        await run_asgi(slow, PortConfig(port=0))
     assert scope.cancelled_caught
 
 
@@ -247,4 +248,4 @@ async def test_cancelled_in_the_startup_it_ends() -> None:
 )
 def test_an_option_out_of_range_is_named(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
-        RunnerConfig(**options)
+        PortConfig(**options)

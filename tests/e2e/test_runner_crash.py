@@ -13,7 +13,8 @@ from hypercorn.config import Config
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 
-from genmcp.transport.runner import RunnerConfig, run_asgi
+from genmcp.transport.port_config import PortConfig
+from genmcp.transport.runner import run_asgi
 from genmcp.transport.runner.connection import Service
 from genmcp.transport.runner.door import Door
 from tests.e2e.raw_http import (
@@ -166,7 +167,7 @@ async def test_a_process_may_be_ended_by_the_start_of_its_lifespan() -> None:
         raise SystemExit(3)
 
     with trio.fail_after(HANG_GUARD_SECONDS), pytest.raises(BaseExceptionGroup) as caught:
-        await run_asgi(app, RunnerConfig(port=0))
+        await run_asgi(app, PortConfig(port=0))
     assert caught.value.subgroup(SystemExit) is not None
 
 
@@ -181,7 +182,7 @@ async def test_what_fails_in_a_connection_costs_that_connection_only(
 
     service = Service(
         app=ASGIWrapper(hello),
-        config=RunnerConfig(),
+        config=PortConfig(),
         hypercorn=Broken(),
         context=WorkerContext(None),
         state=ConnectionState({}),

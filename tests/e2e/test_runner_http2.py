@@ -20,7 +20,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from genmcp.transport.runner import RunnerConfig, run_asgi
+from genmcp.transport.port_config import PortConfig
+from genmcp.transport.runner import run_asgi
 from tests.e2e.raw_http import (
     Client,
     Running,
@@ -198,7 +199,7 @@ async def test_a_file_that_is_no_certificate_is_an_os_error(tmp_path: Path) -> N
     path = tmp_path / "empty.pem"
     path.touch()
     with pytest.raises(OSError, match="PEM"):
-        await run_asgi(hello, RunnerConfig(port=0, certfile=path, keyfile=path))
+        await run_asgi(hello, PortConfig(port=0, certfile=path, keyfile=path))
 
 
 async def test_h2c_works_with_prior_knowledge_where_http2_was_asked_for() -> None:

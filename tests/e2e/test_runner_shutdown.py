@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import trio
 
-from genmcp.transport.runner import RunnerConfig, run_asgi
+from genmcp.transport.port_config import PortConfig
+from genmcp.transport.runner import run_asgi
 from tests.e2e.raw_http import (
     GET,
     HANG_GUARD_SECONDS,
@@ -149,7 +150,7 @@ async def test_a_client_that_stopped_reading_does_not_hold_up_cancellation() -> 
     app = make_endless()
     with trio.fail_after(HANG_GUARD_SECONDS):
         async with trio.open_nursery() as nursery:
-            config = RunnerConfig(port=0, grace_seconds=UNBEARABLE_SECONDS)
+            config = PortConfig(port=0, grace_seconds=UNBEARABLE_SECONDS)
             urls = await nursery.start(run_asgi, app, config)
             server = Running(urls, trio.Event(), trio.Event())
             stream = await stall(server, app)
@@ -187,7 +188,7 @@ async def test_cancelled_it_still_lets_streams_say_goodbye() -> None:
     app = Streaming()
     async with trio.open_nursery() as nursery:
         with trio.fail_after(HANG_GUARD_SECONDS):
-            config = RunnerConfig(port=0, grace_seconds=UNBEARABLE_SECONDS)
+            config = PortConfig(port=0, grace_seconds=UNBEARABLE_SECONDS)
 
             async def serve(task_status: trio.TaskStatus[list[str]]) -> None:
                 with trio.CancelScope() as scope:
@@ -216,7 +217,7 @@ async def test_cancelled_within_a_long_grace_it_ends_soon() -> None:
                 await trio.sleep_forever()
 
             async def serve(task_status: trio.TaskStatus[list[str]]) -> None:
-                config = RunnerConfig(port=0, grace_seconds=UNBEARABLE_SECONDS)
+                config = PortConfig(port=0, grace_seconds=UNBEARABLE_SECONDS)
                 await run_asgi(app, config, drain=drain, stop=stop, task_status=task_status)
 
             server = Running(await nursery.start(serve), stop, trio.Event())

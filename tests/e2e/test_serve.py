@@ -23,7 +23,7 @@ from genmcp.suite import Suite
 from genmcp.testing import Client
 from genmcp.transport.announcement import describe_senders, find_warning
 from genmcp.transport.asgi import StreamableHTTP
-from genmcp.transport.runner import RunnerConfig
+from genmcp.transport.port_config import PortConfig
 from genmcp.transport.serve import EndpointOptions, PortOptions, make_endpoint, serve
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
 
@@ -326,7 +326,7 @@ def test_who_is_answered_is_said_with_the_reason(
 def test_the_options_are_those_of_the_endpoint_and_the_port() -> None:
     limits = {field.name for field in attrs.fields(Limits)}
     endpoint = set(inspect.signature(StreamableHTTP).parameters) - {"server", "path", "limits"}
-    port = {field.name for field in attrs.fields(RunnerConfig)} - {"host", "port", "grace_seconds"}
+    port = {field.name for field in attrs.fields(PortConfig)} - {"host", "port", "grace_seconds"}
     assert LimitOptions.__optional_keys__ == limits
     assert EndpointOptions.__optional_keys__ == endpoint | limits
     assert set(PortOptions.__annotations__) == port

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import trio
 
 if TYPE_CHECKING:
-    from genmcp.transport.runner.config import RunnerConfig
+    from genmcp.transport.port_config import PortConfig
 
 
-async def open_listeners(config: RunnerConfig) -> list[socket.socket]:
+async def open_listeners(config: PortConfig) -> list[socket.socket]:
     """Bind and listen; non-blocking.
 
     Raises:

@@ -15,7 +15,7 @@ from genmcp.mux.failure import is_crash
 from genmcp.transport.http1.door import Door
 from genmcp.transport.http1.listeners import open_listeners
 from genmcp.transport.http1.service import Service
-from genmcp.transport.runner.config import RunnerConfig, load_ssl_context
+from genmcp.transport.port_config import PortConfig, load_ssl_context
 
 if TYPE_CHECKING:
     import socket
@@ -33,7 +33,7 @@ _DRAIN_SHARE: Final = 0.9
 
 async def run_http1(
     answer: Answer,
-    config: RunnerConfig,
+    config: PortConfig,
     *,
     cleanup_seconds: float,
     drain: Callable[[float], Awaitable[None]],
@@ -76,7 +76,7 @@ class _Run:
     def __init__(
         self,
         answer: Answer,
-        config: RunnerConfig,
+        config: PortConfig,
         cleanup_seconds: float,
         drain: Callable[[float], Awaitable[None]],
         secure: ssl.SSLContext | None,

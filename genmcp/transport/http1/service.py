@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from genmcp.transport.exchange import Exchange, Scope
-    from genmcp.transport.runner.config import RunnerConfig
+    from genmcp.transport.port_config import PortConfig
 
     Answer = Callable[[Scope, Exchange], Awaitable[None]]
 
@@ -29,5 +29,5 @@ class Service:
     """
 
     answer: Answer
-    config: RunnerConfig
+    config: PortConfig
     cleanup_seconds: float

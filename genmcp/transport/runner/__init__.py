@@ -4,7 +4,8 @@ Layer: transport, shell. `genmcp.transport.serve` is what uses it here; by itsel
 serves any ASGI application. In the order of a request: `run` starts and shuts down,
 `door` accepts, `connection` moves bytes, `http` (`http1`, `http2`; `request_target`)
 makes requests of them, `application` runs the application; `crash` tells whose an
-exception is, `signals` hears those that end a process, `config` has the options.
+exception is, `signals` hears those that end a process; `config` says in Hypercorn's
+words what `genmcp.transport.port_config` says in ours.
 
 Hypercorn's own `serve` ends the process, and the nursery it is embedded in, when one
 connection fails; waits without end for a client that stops reading, even when
@@ -12,7 +13,6 @@ cancelled; and never tells the application that a shutdown began. So this is a r
 its own around Hypercorn's protocol classes. Nothing in Hypercorn is patched.
 """
 
-from genmcp.transport.runner.config import RunnerConfig
 from genmcp.transport.runner.run import run_asgi
 
-__all__ = ["RunnerConfig", "run_asgi"]
+__all__ = ["run_asgi"]

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from hypercorn.trio.worker_context import WorkerContext
     from hypercorn.typing import AppWrapper, ConnectionState
 
+    from genmcp.transport.port_config import PortConfig
     from genmcp.transport.runner.application import Address
-    from genmcp.transport.runner.config import RunnerConfig
 
 PlainStream = trio.SocketStream
 SecureStream = trio.SSLStream[trio.SocketStream]
@@ -56,7 +56,7 @@ class Service:
     """What all connections of one runner share."""
 
     app: AppWrapper
-    config: RunnerConfig
+    config: PortConfig
     hypercorn: Config
     context: WorkerContext
     state: ConnectionState

@@ -15,13 +15,9 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 
 from genmcp.mux.failure import is_crash
+from genmcp.transport.port_config import PortConfig, load_ssl_context
 from genmcp.transport.runner.application import AppLifespan
-from genmcp.transport.runner.config import (
-    RunnerConfig,
-    load_ssl_context,
-    logger,
-    make_hypercorn_config,
-)
+from genmcp.transport.runner.config import logger, make_hypercorn_config
 from genmcp.transport.runner.connection import Service
 from genmcp.transport.runner.door import Door
 
@@ -41,7 +37,7 @@ _LEAST_LIFESPAN_SECONDS: Final = 0.1
 
 async def run_asgi(
     app: ASGIApp,
-    config: RunnerConfig,
+    config: PortConfig,
     *,
     drain: Callable[[float], Awaitable[None]] | None = None,
     stop: trio.Event | None = None,
@@ -89,7 +85,7 @@ class _Runner:
     def __init__(
         self,
         app: ASGIApp,
-        config: RunnerConfig,
+        config: PortConfig,
         drain: Callable[[float], Awaitable[None]] | None,
         secure: ssl.SSLContext | None,
     ) -> None:

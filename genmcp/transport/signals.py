@@ -6,6 +6,7 @@ Layer: transport, shell. `genmcp.transport.serve` uses it when it is asked to, a
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from contextlib import contextmanager
@@ -13,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from genmcp.transport.runner.config import logger
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from types import FrameType
+
+_log: Final = logging.getLogger("genmcp.transport")
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -52,7 +53,7 @@ def stopping_on_signals(
         token.run_sync_soon(say_so)
 
     def say_so() -> None:
-        logger.info("Stopping; a second signal ends the process at once")
+        _log.info("Stopping; a second signal ends the process at once")
         stop.set()
 
     _listeners.append(listener)
