@@ -1,7 +1,8 @@
 """Serving a server: a port, an endpoint, and a shutdown in good order.
 
 Layer: transport, shell. Puts `genmcp.transport.asgi` (the endpoint) on
-`genmcp.transport.http1` or `genmcp.transport.runner` (the port). `genmcp.cli` calls it for the command line.
+`genmcp.transport.http1` or `genmcp.transport.runner` (the port). `genmcp.cli` calls it for
+the command line.
 """
 
 from __future__ import annotations
