@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from genmcp.caller import Caller
+    from genmcp.limits import OwnRateLimit
     from genmcp.tokens import Keyring
 
 R = TypeVar("R")
@@ -165,6 +166,23 @@ class Channel(CallerFacts, ABC):
         """Send `notification` as it is; return whether it went out. A checkpoint.
 
         For the framework: the rules of the verbs above are the caller's duty.
+        """
+
+    @abstractmethod
+    def check_rate(self, method: str, target: str, own: OwnRateLimit = None) -> None:
+        """Count one more call of `target` by this caller, unless it is one too many.
+
+        For the framework, which asks when it knows what is called, and before anything
+        of the author's runs.
+
+        Args:
+            method: whose limit holds, such as `tools/call`.
+            target: what is called, by a name that the server has for it: names that
+                clients make up would each have a limit of their own.
+            own: a limit of its own, instead of the endpoint's.
+
+        Raises:
+            LimitExceeded: the caller calls it more often than it may.
         """
 
     @abstractmethod
