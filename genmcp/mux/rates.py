@@ -27,6 +27,8 @@ MAX_BUCKETS: Final = 65_536
 
 _TOLERANCE_SECONDS: Final = 1e-6
 
+_NO_LIMIT: Final = ("rate_limit", None)
+
 
 class RateLimiter:
     """Token buckets, one for each key that is in use.
@@ -64,16 +66,16 @@ class RateLimiter:
         full_at = buckets.get(key)
         if full_at is None or full_at < now:
             full_at = now
-        token_seconds = limit.per_seconds / limit.calls
-        # A limit that became stricter must not count what was right before for ever.
-        full_at = min(full_at, now + limit.per_seconds) + token_seconds
-        missing = full_at - now - limit.per_seconds
+        # A limit that became stricter holds from now on, not for what was right before.
+        full_at = min(full_at, now + limit.per_seconds)
+        with_this = full_at + limit.per_seconds / limit.calls
+        missing = with_this - now - limit.per_seconds
         # Whoever waited exactly as long as it was told has waited long enough, whatever
-        # floating point makes of it. Nothing is won: it stays in `full_at`.
+        # floating point makes of it. Nothing is won: it stays in the number.
         if missing <= _TOLERANCE_SECONDS:
-            buckets[key] = full_at
-            missing = 0.0
-        # Refused or not, and there is one: what is not remembered is granted.
+            full_at, missing = with_this, 0.0
+        buckets[key] = full_at
+        # Refused or not: who keeps asking must not be forgotten.
         buckets.move_to_end(key)
         if len(buckets) > self._max_buckets:
             buckets.popitem(last=False)
@@ -99,7 +101,7 @@ class Rates:
         Raises:
             LimitExceeded: it is one too many.
         """
-        setting, limit = self._limits[method]
+        setting, limit = self._limits.get(method, _NO_LIMIT)
         if own is not None:
             limit = None if own == "unlimited" else own
         if limit is None:

@@ -115,6 +115,7 @@ class StreamableHTTP:
         if keepalive_seconds <= 0:
             raise ValueError(f"keepalive_seconds must be positive, got {keepalive_seconds!r}")
         self.path = path.rstrip("/")
+        # Whoever tells callers apart expects more than one of them.
         self._limits = Limits(**limits).fill_in(limited_by_default=principal is not None)
         self.mux = Mux(server, keyring=_make_keyring(secret_key), limits=self._limits)
         self._inbound = Inbound(

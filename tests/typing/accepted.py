@@ -18,6 +18,7 @@ from genmcp import (
     Error,
     InputRequired,
     InvalidParams,
+    RateLimit,
     Stream,
     StreamableHTTP,
     Suite,
@@ -100,6 +101,7 @@ class Keywords(
     input_schema=AddArgs,
     output_schema={"type": "object"},
     cache_control=("public", timedelta(minutes=5)),
+    rate_limit=RateLimit(calls=5, per_seconds=60),
 ):
     async def call(
         self, request: mcp.CallToolRequest[AddArgs], channel: Channel
