@@ -153,7 +153,13 @@ suite = Suite(
     instructions="Adds.",
     tools=[Add, Search, Rename(), Anything, Keywords, Countdown, Greeter("Hi")],
 )
-app = StreamableHTTP(suite, path="/mcp", allowed_origins=["https://example.org"])
+app = StreamableHTTP(
+    suite,
+    path="/mcp",
+    allowed_origins=["https://example.org"],
+    max_calls_per_caller=None,
+    rate_limit=RateLimit.read("100/minute"),
+)
 
 
 async def main() -> None:
