@@ -23,6 +23,7 @@ A server that tells no addresses has one such caller, `(None,)`: everybody.
 """
 
 _SITE_BITS: Final = 64
+_TRANSLATED: Final = ipaddress.IPv6Network("64:ff9b::/96")
 _REMEMBERED: Final = 4_096
 
 
@@ -50,7 +51,8 @@ def _read_ipv6(address: str) -> tuple[str]:
     if read.ipv4_mapped is not None:
         # What a port open to both kinds shows of an IPv4 client.
         return (str(read.ipv4_mapped),)
-    if read.is_link_local or read.is_loopback:
-        # Here the first half says nothing: all neighbours share it.
+    if read.is_link_local or read.is_loopback or read in _TRANSLATED:
+        # Here the first half says nothing: all neighbours share it, and so do all IPv4
+        # clients that a translator in front of the server shows.
         return (address,)
     return (str(ipaddress.IPv6Network((int(read), _SITE_BITS), strict=False)),)

@@ -199,6 +199,7 @@ def test_counts_are_those_of_the_places_taken_whatever_the_order(steps: list[Ste
         ({"client_address": "2001:db8::1"}, {"client_address": "2001:0db8:0::0001"}, True),
         ({"client_address": "::ffff:192.0.2.1"}, {"client_address": "192.0.2.1"}, True),
         ({"client_address": "::ffff:192.0.2.1"}, {"client_address": "::ffff:192.0.2.2"}, False),
+        ({"client_address": "64:ff9b::c000:201"}, {"client_address": "64:ff9b::c000:202"}, False),
         ({"client_address": "fe80::1%eth0"}, {"client_address": "fe80::2%eth0"}, False),
         ({"client_address": "fe80::1%eth0"}, {"client_address": "fe80::1%eth1"}, False),
         ({"client_address": "::1"}, {"client_address": "::2"}, False),

@@ -12,8 +12,16 @@ from genmcp.channel import Channel
 from genmcp.errors import InvalidParams
 from genmcp.limits import OwnRateLimit, RateLimit
 from genmcp.mcp import v2607 as mcp
-from genmcp.outcome import InputRequired
-from genmcp.providers import Extension, PromptRepo, ResourceRepo, Tool, ToolSource
+from genmcp.outcome import InputRequired, Stream
+from genmcp.providers import (
+    Extension,
+    PromptRepo,
+    ResourceRepo,
+    SubscriptionCapabilities,
+    SubscriptionHandler,
+    Tool,
+    ToolSource,
+)
 from genmcp.questions import elicit_form
 from genmcp.suite import Suite
 from genmcp.testing import (
@@ -310,3 +318,21 @@ async def test_reading_and_prompts_are_not_limited_by_the_rate() -> None:
         for _ in range(5):
             await client.read_resource("recipe://omelette")
             await client.get_prompt("menu")
+
+
+class Counted(SubscriptionHandler):
+    def subscription_capabilities(self, channel: Channel) -> SubscriptionCapabilities:
+        return SubscriptionCapabilities(tools_list_changed=True)
+
+    async def subscribe(self, wanted: Any, channel: Channel) -> Stream[None]:
+        channel.check_rate("subscriptions/listen", "tools", RateLimit(1, 60))
+        return Stream(None)
+
+
+async def test_a_subscription_handler_may_count_too() -> None:
+    async with make_client(Free, parts={"subscription_handler": Counted()}) as client:
+        async with client.listen(tools_list_changed=True):
+            pass
+        listen = {"notifications": {"toolsListChanged": True}}
+        async with client.open("subscriptions/listen", listen) as refused:
+            assert refused.response.status == 429
