@@ -64,6 +64,7 @@ from genmcp.errors import (
 )
 from genmcp.event_bus import Change, EventBus
 from genmcp.events import EncodeError
+from genmcp.limits import RateLimit
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET, Unset
 from genmcp.outcome import Error, InputRequired, Stream
@@ -135,6 +136,7 @@ __all__ = [
     "PromptReply",
     "PromptRepo",
     "PromptRepoSource",
+    "RateLimit",
     "ReadReply",
     "Reply",
     "ResourceRepo",

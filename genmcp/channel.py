@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from genmcp.caller import Caller
+    from genmcp.limits import OwnRateLimit
     from genmcp.tokens import Keyring
 
 R = TypeVar("R")
@@ -168,6 +169,26 @@ class Channel(CallerFacts, ABC):
         """
 
     @abstractmethod
+    def check_rate(self, method: str, target: str, own: OwnRateLimit = None) -> None:
+        """Count one more call of `target` by this caller, unless it is one too many.
+
+        The Suite does this for every tool and for suggestions, before anything of theirs
+        runs. Do it yourself for what else is costly, such as one `read` of many.
+
+        Args:
+            method: whose limit holds: the endpoint has one for `tools/call` and one for
+                `completion/complete`.
+            target: what is called, by a name that the server has for it: names that
+                clients make up would each have a limit of their own.
+            own: a limit of its own, instead of the endpoint's.
+
+        Raises:
+            LimitExceeded: the caller calls it more often than it may. Let it pass.
+
+        Spec: server/tools#security-considerations
+        """
+
+    @abstractmethod
     async def _checkpoint(self) -> None:
         """Let others run, and be cancelled if the call is."""
 
@@ -306,6 +327,10 @@ class BlockingChannel(CallerFacts):
     def post_soon(self, message: object) -> None:
         """See `Channel.post_soon`."""
         self._channel.post_soon(message)
+
+    def check_rate(self, method: str, target: str, own: OwnRateLimit = None) -> None:
+        """See `Channel.check_rate`."""
+        self._run_sync(self._channel.check_rate, method, target, own)
 
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
         """See `Channel.start_soon`."""

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from genmcp.caller import Caller
     from genmcp.errors import McpError
     from genmcp.events import Ending, Event, Sink
+    from genmcp.limits import OwnRateLimit
     from genmcp.mcp import v2607 as mcp
+    from genmcp.mux.admission import Place
     from genmcp.mux.mux import Mux
 
 _log = logging.getLogger("genmcp.mux")
@@ -53,9 +55,13 @@ _LAST_FRAME_SECONDS = 1.0
 class Call:
     """One request on its way to its one ending."""
 
-    def __init__(self, mux: Mux, request: mcp.Request, caller: Caller, sink: Sink) -> None:
+    def __init__(
+        self, mux: Mux, request: mcp.Request, caller: Caller, sink: Sink, place: Place
+    ) -> None:
         self.last_write = trio.current_time()
         """When something was last written, in trio's time; at first, when it began."""
+        self.place = place
+        """Its place among the open calls; the mux gives it back."""
         self._mux = mux
         self._request = request
         self._sink = sink
@@ -212,6 +218,10 @@ class Call:
             self._writing.acquire_nowait()
         except trio.WouldBlock:
             await self._writing.acquire()
+
+    def check_rate(self, method: str, target: str, own: OwnRateLimit) -> None:
+        """See `Channel.check_rate`."""
+        self._mux.rates.check(self.place.caller, method, target, own)
 
     def close(self) -> None:
         """See `Channel.close`."""

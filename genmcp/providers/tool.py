@@ -29,6 +29,7 @@ from genmcp.wire.output import OutputChecker
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
+    from genmcp.limits import OwnRateLimit
     from genmcp.providers.cache_control import CacheControl, CacheHints
 
 A = TypeVar("A", default=dict[str, Any])
@@ -70,6 +71,9 @@ class Tool(ABC, Generic[A, C]):
         requires: the client capabilities the tool cannot do without, as
             `mcp.ClientCapabilities` or in wire form: `{"elicitation": {"url": {}}}`.
             A call from a client that lacks one is answered with -32021.
+        rate_limit: how often one caller may call it, as a `RateLimit` that stands in for
+            the endpoint's; `"unlimited"` for as often as it likes. Further calls are
+            answered with 429 and -32600.
         repair_arguments: whether a string that holds exactly what a number,
             boolean, array or object field wants is taken for it.
         any_name: whether a name outside the recommended characters is allowed.
@@ -98,6 +102,7 @@ class Tool(ABC, Generic[A, C]):
         output_schema: type[Any] | Mapping[str, Any] | None = None,
         cache_control: CacheControl | None = None,
         requires: mcp.ClientCapabilities | Mapping[str, Any] | None = None,
+        rate_limit: OwnRateLimit = None,
         repair_arguments: bool | None = None,
         any_name: bool | None = None,
         **kwargs: Never,
@@ -119,6 +124,7 @@ class Tool(ABC, Generic[A, C]):
             "output_schema": output_schema,
             "cache_control": cache_control,
             "requires": requires,
+            "rate_limit": rate_limit,
             "repair_arguments": repair_arguments,
             "any_name": any_name,
         }
@@ -174,6 +180,16 @@ class Tool(ABC, Generic[A, C]):
         """
         declared: mcp.ClientCapabilities | None = self._declared.get("requires")
         return mcp.ClientCapabilities() if declared is None else declared
+
+    def rate_limit(self) -> OwnRateLimit:
+        """Return how often one caller may call the tool, or `None` for the endpoint's limit.
+
+        Asked once, when the tool is put into a Suite.
+
+        Spec: server/tools#security-considerations
+        """
+        declared: OwnRateLimit = self._declared.get("rate_limit")
+        return declared
 
     def describe(self) -> mcp.Tool:
         """Return the tool as `tools/list` shows it.

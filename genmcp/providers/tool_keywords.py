@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 import attrs
 
 from genmcp.errors import say_whose
+from genmcp.limits import read_own_rate_limit
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.v2607.base import meta_problem
 from genmcp.providers.cache_control import CacheHints, read_cache_control
@@ -146,4 +147,5 @@ _READERS: Final = {
     "_meta": _read_meta,
     "cache_control": _read_hints,
     "requires": read_required_capabilities,
+    "rate_limit": read_own_rate_limit,
 }

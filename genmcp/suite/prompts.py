@@ -65,16 +65,24 @@ class PromptsPage(Page):
             return await self._list(request, channel)
         return await self._get(cast("mcp.GetPromptRequest", request), channel)
 
-    async def find(self, name: str, channel: Channel) -> tuple[ServedPrompts, mcp.Prompt]:
-        """Return a prompt's declaration, and the repository it belongs to.
+    async def find_repo(self, name: str, channel: Channel) -> ServedPrompts:
+        """Return the repository that a prompt of this name would belong to.
+
+        Raises:
+            NotFound: there is none.
+        """
+        served = await self._routes.find(name, channel)
+        if served is None:
+            raise unknown_prompt(name)
+        return served
+
+    async def find_prompt(self, served: ServedPrompts, name: str, channel: Channel) -> mcp.Prompt:
+        """Return what a repository declares of a prompt.
 
         Raises:
             NotFound: there is no such prompt.
             CallbackReturnError: `find_prompt` gave something else.
         """
-        served = await self._routes.find(name, channel)
-        if served is None:
-            raise unknown_prompt(name)
         repo = served.repo
         with naming(unknown_prompt(name)):
             prompt = await run_hook(channel, repo.finder(), name, channel)
@@ -82,7 +90,7 @@ class PromptsPage(Page):
             raise unknown_prompt(name)
         if not isinstance(prompt, mcp.Prompt):
             raise CallbackReturnError(repo, "find_prompt", prompt, "an mcp.Prompt or None")
-        return served, prompt
+        return prompt
 
     async def _list(
         self, request: mcp.ListPromptsRequest, channel: Channel
@@ -99,7 +107,8 @@ class PromptsPage(Page):
 
     async def _get(self, request: mcp.GetPromptRequest, channel: Channel) -> Answer:
         name, arguments = request.params.name, dict(request.params.arguments)
-        served, prompt = await self.find(name, channel)
+        served = await self.find_repo(name, channel)
+        prompt = await self.find_prompt(served, name, channel)
         _check_arguments(prompt, arguments)
         conversation = Conversation(request.method, name, arguments, channel)
         unanswered = conversation.resume(request.params)

@@ -63,6 +63,7 @@ class ToolCall:
 
         Raises:
             HeaderMismatch: a header does not say what the arguments say.
+            LimitExceeded: this caller calls the tool more often than it may.
             InvalidParams: the request state or the request itself is rejected.
             MissingRequiredClientCapability: the client lacks what the tool needs.
             OutputMismatch, CallbackReturnError: the author's fault, for masking.
@@ -72,6 +73,9 @@ class ToolCall:
             self.channel.caller.param_headers,
             request.params.arguments,
         )
+        # Rounds of one conversation count one by one: a request state opens as often as
+        # it is sent, and answers may come without one, so they would be ways round it.
+        self.channel.check_rate(request.method, self.served.name, self.served.rate_limit)
         unanswered = self.conversation.resume(request.params)
         if unanswered is not None:
             return unanswered

@@ -21,7 +21,7 @@ import attrs
 import trio
 from typing_extensions import Unpack
 
-from genmcp.errors import InternalError, InvalidRequest, McpError
+from genmcp.errors import InternalError, InvalidRequest, LimitExceeded, McpError, Overloaded
 from genmcp.events import ClientGone, Failed
 from genmcp.limits import LimitOptions, Limits
 from genmcp.mux import Mux
@@ -41,7 +41,13 @@ from genmcp.transport.inbound import (
     refuse_limit,
 )
 from genmcp.transport.public_url import read_public_url
-from genmcp.transport.reply import Reply, render_accepted, render_refusal
+from genmcp.transport.reply import (
+    Reply,
+    find_delay,
+    find_status,
+    render_accepted,
+    render_refusal,
+)
 from genmcp.transport.sender import SenderRules
 
 if TYPE_CHECKING:
@@ -101,7 +107,8 @@ class StreamableHTTP:
             without either, what this process sealed dies with it.
         keepalive_seconds: how long a call may be silent before the client is shown
             that it lives.
-        limits: any of `genmcp.limits.Limits`, such as `max_body_bytes`.
+        limits: any of `genmcp.limits.Limits`, such as `max_body_bytes`. Those on one
+            caller are on by default where `public_url` or `principal` is given.
 
     Raises:
         ValueError: a setting makes no sense; the message names it.
@@ -138,7 +145,10 @@ class StreamableHTTP:
             allowed_origins=allowed_origins,
             public_url=self.public_url,
         )
-        self._limits = Limits(**limits)
+        # Whoever has a public address, or tells callers apart, expects more than one of them.
+        self._limits = Limits(**limits).fill_in(
+            limited_by_default=self.public_url is not None or principal is not None
+        )
         self.mux = Mux(server, keyring=_make_keyring(secret_key), limits=self._limits)
         self._inbound = Inbound(
             server.methods(),
@@ -262,7 +272,12 @@ class StreamableHTTP:
         if self.mux.draining:
             await _refuse(exchange, Refusal(503, _shutting_down(), caller.request_id))
             return
-        call = self.mux.open(received.request, identified, exchange)
+        try:
+            call = self.mux.open(received.request, identified, exchange)
+        except (LimitExceeded, Overloaded) as error:
+            headers = find_delay(error)
+            await _refuse(exchange, Refusal(find_status(error), error, caller.request_id, headers))
+            return
         await exchange.run_call(call, self._keepalive_seconds)
         if exchange.reachable and not exchange.reply.done:
             # Cut off by the mux, which only a shutdown does; anything else is a fault.

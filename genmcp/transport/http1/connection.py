@@ -168,14 +168,13 @@ class Connection:
 
     async def _answer(self, request: IncomingRequest) -> bool:
         """Have one request answered; return whether another may follow."""
-        exchange = self._current = Http1Exchange(self, request)
         try:
             scope = self._describe(request)
         except BadRequestError as error:
-            self._current = None
             self._requests.failure = error
             await self._say_goodbye()
             return False
+        exchange = self._current = Http1Exchange(self, request)
         try:
             await self._service.answer(scope, exchange)
         finally:

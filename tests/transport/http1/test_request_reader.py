@@ -25,7 +25,8 @@ def read(*pieces: bytes) -> Told:
         (one.verb, one.target, b"".join(one.pieces), one.complete, one.keep_alive)
         for one in reader.requests
     ]
-    return requests, reader.failure and reader.failure.status, reader.ended
+    status = None if reader.failure is None else reader.failure.status
+    return requests, status, reader.ended
 
 
 def cut(data: bytes) -> list[bytes]:
