@@ -16,7 +16,9 @@ import trio
 from genmcp.errors import InternalError
 from genmcp.limits import DEFAULT_LIMITS, Limits
 from genmcp.mux.call import Call
-from genmcp.mux.failure import is_crash, mask
+from genmcp.mux.failure import is_crash, log_crash
+from genmcp.mux.reporter import Reporter
+from genmcp.telemetry import show_line
 from genmcp.tokens import Keyring
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from genmcp.events import Sink
     from genmcp.mcp import v2607 as mcp
     from genmcp.server import Server
+    from genmcp.telemetry import Observer
 
 _log = logging.getLogger("genmcp.mux")
 
@@ -38,14 +41,24 @@ class Mux:
         keyring: seals what clients carry for the server; a random one serves this
             process only.
         limits: how much one call, and all of them, may take.
+        observers: are told of every call.
+
+    Raises:
+        TypeError: see `Reporter`.
     """
 
     def __init__(
-        self, server: Server, *, keyring: Keyring | None = None, limits: Limits = DEFAULT_LIMITS
+        self,
+        server: Server,
+        *,
+        keyring: Keyring | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        observers: Iterable[Observer] = (),
     ) -> None:
         self.server = server
         self.keyring = keyring if keyring is not None else Keyring.random()
         self.limits = limits
+        self.reporter = Reporter(observers)
         self.threads = trio.CapacityLimiter(limits.max_threads)
         self._calls: set[Call] = set()
         self._last_call_ended = trio.lowlevel.ParkingLot()
@@ -76,7 +89,7 @@ class Mux:
         except BaseException as error:
             if not is_crash(error):
                 raise
-            mask(error, f"handling {notification.method}")
+            log_crash(error, f"handling {show_line(notification.method)}")
 
     async def drain(self, grace_seconds: float) -> None:
         """Let the open calls finish, then end them; within `grace_seconds`.

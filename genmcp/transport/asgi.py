@@ -25,11 +25,13 @@ from genmcp.events import ClientGone, Failed
 from genmcp.limits import LimitOptions, Limits
 from genmcp.mux import Mux
 from genmcp.mux.failure import is_crash
+from genmcp.telemetry import RefusalReason
 from genmcp.tokens import Keyring
 from genmcp.transport.exchange import BodyTooLargeError, Exchange, Scope
 from genmcp.transport.headers import show
 from genmcp.transport.identify import Identity
 from genmcp.transport.inbound import Inbound, ReceivedNotification, ReceivedRequest, Refusal
+from genmcp.transport.refused import describe_refusal
 from genmcp.transport.reply import Reply, render_accepted, render_refusal
 from genmcp.transport.watch import run_watched
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from genmcp.server import Server
+    from genmcp.telemetry import Observer
     from genmcp.transport.exchange import Receive, Send
     from genmcp.transport.identify import Assigns, Principal
 
@@ -80,10 +83,13 @@ class StreamableHTTP:
             without either, what this process sealed dies with it.
         keepalive_seconds: how long a call may be silent before the client is shown
             that it lives.
+        observers: are told of every call and every refusal, for metrics and traces; see
+            `Observer`.
         limits: any of `genmcp.limits.Limits`, such as `max_body_bytes`.
 
     Raises:
         ValueError: a setting makes no sense; the message names it.
+        TypeError: one of `observers` is none, or has a hook that is `async def`.
 
     Attributes:
         mux: runs the calls of this endpoint.
@@ -101,6 +107,7 @@ class StreamableHTTP:
         principal: Principal | None = None,
         secret_key: str | bytes | Sequence[str | bytes] | None = None,
         keepalive_seconds: float = KEEPALIVE_SECONDS,
+        observers: Iterable[Observer] = (),
         **limits: Unpack[LimitOptions],
     ) -> None:
         if not path.startswith("/"):
@@ -109,7 +116,12 @@ class StreamableHTTP:
             raise ValueError(f"keepalive_seconds must be positive, got {keepalive_seconds!r}")
         self.path = path.rstrip("/")
         self._limits = Limits(**limits)
-        self.mux = Mux(server, keyring=_make_keyring(secret_key), limits=self._limits)
+        self.mux = Mux(
+            server,
+            keyring=_make_keyring(secret_key),
+            limits=self._limits,
+            observers=observers,
+        )
         self._inbound = Inbound(
             server.methods(),
             allowed_hosts=allowed_hosts,
@@ -128,7 +140,9 @@ class StreamableHTTP:
         """
         match scope["type"]:
             case "http" if trio.lowlevel.in_trio_task():
-                await self._serve(scope, Exchange(scope, receive, send))
+                exchange = Exchange(scope, receive, send)
+                exchange.reporter = self.mux.reporter
+                await self._serve(scope, exchange)
             case "http":
                 await _refuse_loop(send)
             case "lifespan":
@@ -220,7 +234,9 @@ class StreamableHTTP:
             await _refuse(exchange, identified)
             return
         if self.mux.draining:
-            await _refuse(exchange, Refusal(503, _shutting_down(), caller.request_id))
+            reason = RefusalReason.SHUTTING_DOWN
+            refusal = Refusal(503, _shutting_down(), caller.request_id, reason=reason)
+            await _refuse(exchange, refusal)
             return
         call = self.mux.open(received.request, identified, exchange)
         await run_watched(call, exchange, self._keepalive_seconds)
@@ -233,7 +249,7 @@ class StreamableHTTP:
 
 
 async def _refuse(exchange: Exchange, refusal: Refusal, *, drain: bool = True) -> None:
-    _log.info("refused with %d: %s", refusal.status, refusal.error)
+    exchange.reporter.refuse(describe_refusal(refusal), refusal.error)
     await exchange.refuse(refusal, drain=drain)
 
 
@@ -250,7 +266,7 @@ async def _answer_crash(exchange: Exchange, error: BaseException) -> None:
         if exchange.reply is not None and not exchange.reply.done:
             await exchange.write(Failed(masked))
         elif not exchange.responded:
-            await exchange.refuse(Refusal(500, masked), drain=False)
+            await _refuse(exchange, Refusal(500, masked), drain=False)
     except ClientGone:
         pass
 

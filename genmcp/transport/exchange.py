@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import trio
 
 from genmcp.events import ClientGone, Sink
+from genmcp.mux.reporter import NOBODY
 from genmcp.transport import headers as header
 from genmcp.transport.headers import scan_headers
 from genmcp.transport.reply import Chunk, End, Head, Whole, render_refusal
@@ -54,6 +55,7 @@ class Exchange(Sink):
         client_address: where the request came from, if the server says.
         response_headers: what every response to this request says besides its own.
         reply: renders the events that are written; to be set before the first.
+        reporter: is told if the request is refused.
         responded: whether any part of a response was handed to the server.
         client_left: whether the server said that the client has gone.
     """
@@ -65,6 +67,7 @@ class Exchange(Sink):
         self.client_address = str(client[0]) if client else None
         self.response_headers: HeaderPairs = ()
         self.reply: Reply | None = None
+        self.reporter = NOBODY
         self.client_left = False
         self._receive = receive
         self._send = send

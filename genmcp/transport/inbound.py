@@ -25,6 +25,7 @@ import attrs
 from genmcp.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, ParseError
 from genmcp.limits import DEFAULT_LIMITS
 from genmcp.mcp import v2607 as mcp
+from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
 from genmcp.transport.envelope import (
     check_mirrors,
@@ -63,12 +64,15 @@ class Refusal:
         error: the JSON-RPC error for the body.
         request_id: the request's id, if it could be read.
         headers: what the response must say besides its type and length.
+        reason: why, for the log; `None` where status and error tell
+            (`genmcp.transport.refused`).
     """
 
     status: int
     error: McpError
     request_id: mcp.RequestId | None = None
     headers: HeaderPairs = ()
+    reason: RefusalReason | None = attrs.field(default=None, kw_only=True)
 
 
 @attrs.frozen
@@ -145,15 +149,19 @@ class Inbound:
         origin = headers.get(header.ORIGIN)
         if origin is not None:
             if "Origin" in headers.repeated:
-                return _refuse(403, "The header Origin was sent more than once")
+                message = "The header Origin was sent more than once"
+                return _refuse(403, message, reason=RefusalReason.ORIGIN)
             if not self._origins.allows(origin):
-                return _refuse(403, f"Origin {show(origin)} is not allowed here (allowed_origins)")
+                message = f"Origin {show(origin)} is not allowed here (allowed_origins)"
+                return _refuse(403, message, reason=RefusalReason.ORIGIN)
         host = headers.get(header.HOST)
         if host is not None:
             if "Host" in headers.repeated:
-                return _refuse(400, "The header Host was sent more than once")
+                message = "The header Host was sent more than once"
+                return _refuse(400, message, reason=RefusalReason.HOST)
             if not self._hosts.allows(host):
-                return _refuse(403, f"Host {show(host)} is not allowed here (allowed_hosts)")
+                message = f"Host {show(host)} is not allowed here (allowed_hosts)"
+                return _refuse(403, message, reason=RefusalReason.HOST)
         return None
 
     def _check_body_headers(self, headers: RequestHeaders) -> Refusal | None:
@@ -221,8 +229,14 @@ class Inbound:
         return ReceivedRequest(request, caller)
 
 
-def _refuse(status: int, message: str, headers: HeaderPairs = ()) -> Refusal:
-    return Refusal(status, InvalidRequest(message), headers=headers)
+def _refuse(
+    status: int,
+    message: str,
+    headers: HeaderPairs = (),
+    *,
+    reason: RefusalReason | None = None,
+) -> Refusal:
+    return Refusal(status, InvalidRequest(message), headers=headers, reason=reason)
 
 
 def _refuse_verb(verb: str) -> Refusal:
