@@ -73,7 +73,8 @@ def log_crash(error: BaseException, what: str) -> None:
 
 def log_masked(error: BaseException, error_id: str, what: str) -> None:
     """Log what `mask` has hidden, where that is not the line of a call that crashed."""
-    _log.error("%s failed, error id %s", what, error_id, exc_info=error)
+    extra = {"genmcp_error_id": error_id}
+    _log.error("%s failed, error id %s", what, error_id, exc_info=error, extra=extra)
 
 
 def log_late(error: BaseException, what: str) -> None:

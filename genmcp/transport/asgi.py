@@ -239,6 +239,7 @@ class StreamableHTTP:
             await _refuse(exchange, refusal)
             return
         call = self.mux.open(received.request, identified, exchange)
+        exchange.dispatched = True
         await run_watched(call, exchange, self._keepalive_seconds)
         if exchange.reachable and not exchange.reply.done:
             # Cut off by the mux, which only a shutdown does; anything else is a fault.
@@ -260,13 +261,21 @@ def _shutting_down() -> McpError:
 async def _answer_crash(exchange: Exchange, error: BaseException) -> None:
     """Log what must not happen, and answer it all the same."""
     error_id = secrets.token_hex(8)
-    _log.error("serving a request failed, error id %s", error_id, exc_info=error)
+    _log.error(
+        "serving a request failed, error id %s",
+        error_id,
+        exc_info=error,
+        extra={"genmcp_error_id": error_id},
+    )
     masked = InternalError("Internal server error", data={"errorId": error_id})
+    refusal = Refusal(500, masked, reason=RefusalReason.CRASH)
+    if not exchange.dispatched:
+        exchange.reporter.refuse(describe_refusal(refusal), masked)
     try:
         if exchange.reply is not None and not exchange.reply.done:
             await exchange.write(Failed(masked))
         elif not exchange.responded:
-            await _refuse(exchange, Refusal(500, masked), drain=False)
+            await exchange.refuse(refusal, drain=False)
     except ClientGone:
         pass
 

@@ -56,6 +56,7 @@ class Exchange(Sink):
         response_headers: what every response to this request says besides its own.
         reply: renders the events that are written; to be set before the first.
         reporter: is told if the request is refused.
+        dispatched: whether the request has become a call, whose end is told by itself.
         responded: whether any part of a response was handed to the server.
         client_left: whether the server said that the client has gone.
     """
@@ -68,6 +69,7 @@ class Exchange(Sink):
         self.response_headers: HeaderPairs = ()
         self.reply: Reply | None = None
         self.reporter = NOBODY
+        self.dispatched = False
         self.client_left = False
         self._receive = receive
         self._send = send
