@@ -32,12 +32,10 @@ from genmcp.telemetry import (
 )
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from genmcp.caller import Caller
     from genmcp.errors import McpError
     from genmcp.events import Ending
-    from genmcp.mux.reporter import Reporter
+    from genmcp.mux.reporter import Entered, Reporter
     from genmcp.telemetry import CallNotes
 
 _log: Final = logging.getLogger("genmcp.calls")
@@ -68,7 +66,7 @@ class CallRecord:
         self._error: McpError | None = None
         self._error_id: str | None = None
         self._info: CallInfo | None = None
-        self._entered: list[AbstractContextManager[Any]] = []
+        self._entered: list[Entered] = []
 
     @functools.cached_property
     def what(self) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 from genmcp.errors import show
@@ -22,11 +22,12 @@ from genmcp.mux.failure import is_crash
 from genmcp.telemetry import MAX_MESSAGE, Observer, RefusalReason, show_id, show_line
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterable
 
     from genmcp.errors import McpError
     from genmcp.telemetry import CallEnded, CallInfo, RequestRefused
+
+    Entered = tuple[Observer, AbstractContextManager[Any]]
 
 _refusals: Final = logging.getLogger("genmcp.refusals")
 _log: Final = logging.getLogger("genmcp.mux")
@@ -38,6 +39,9 @@ _HOOKS: Final = (
     "call_ended",
     "request_refused",
 )
+
+
+_FAILED: Final = object()
 
 
 class Reporter:
@@ -58,72 +62,69 @@ class Reporter:
         for observer in self._observers:
             _check(observer)
         self.observed = bool(self._observers)
-        self._failed: set[tuple[type, str]] = set()
+        self._failed: set[tuple[Observer, str]] = set()
 
-    def start(self, call: CallInfo) -> list[AbstractContextManager[Any]]:
+    def start(self, call: CallInfo) -> list[Entered]:
         """Tell of a call that begins; return what was entered for it."""
-        entered: list[AbstractContextManager[Any]] = []
+        entered: list[Entered] = []
         for observer in self._observers:
-            context = self._run(observer, "call_started", call)
-            if context is not None and self._enter(observer, context):
-                entered.append(context)
+            context = self._run(observer, "call_started", observer.call_started, call)
+            if context is _FAILED or context is None:
+                continue
+            if self._run(observer, "call_started", _enter, context) is not _FAILED:
+                entered.append((observer, context))
         return entered
 
     def open_stream(self, call: CallInfo) -> None:
         """Tell that a call streams."""
         for observer in self._observers:
-            self._run(observer, "stream_opened", call)
+            self._run(observer, "stream_opened", observer.stream_opened, call)
 
-    def end(
-        self,
-        call: CallInfo,
-        ended: CallEnded,
-        entered: list[AbstractContextManager[Any]],
-    ) -> None:
+    def end(self, call: CallInfo, ended: CallEnded, entered: list[Entered]) -> None:
         """Tell of the end of a call, and leave what was entered for it."""
         for observer in reversed(self._observers):
             if ended.streamed:
-                self._run(observer, "stream_closed", call)
-            self._run(observer, "call_ended", call, ended)
-        for context in reversed(entered):
-            with self._guarding(context, "__exit__"):
-                context.__exit__(None, None, None)
+                self._run(observer, "stream_closed", observer.stream_closed, call)
+            self._run(observer, "call_ended", observer.call_ended, call, ended)
+        for observer, context in reversed(entered):
+            self._run(observer, "call_started", context.__exit__, None, None, None)
 
     def refuse(self, refused: RequestRefused, error: McpError) -> None:
         """Log a refusal, and tell of it. A crash has its line in the log already."""
         if refused.reason is not RefusalReason.CRASH:
             _log_refusal(refused, error)
         for observer in self._observers:
-            self._run(observer, "request_refused", refused)
+            self._run(observer, "request_refused", observer.request_refused, refused)
 
-    def _run(self, observer: Observer, hook: str, *args: object) -> Any:
-        with self._guarding(observer, hook):
-            return getattr(observer, hook)(*args)
-
-    def _enter(self, observer: Observer, context: AbstractContextManager[Any]) -> bool:
-        with self._guarding(observer, "call_started"):
-            context.__enter__()
-            return True
-        return False
-
-    @contextmanager
-    def _guarding(self, owner: object, hook: str) -> Generator[None]:
-        """Log what an observer raises, the first time: one line a call would fill disks."""
+    def _run(
+        self, observer: Observer, hook: str, function: Callable[..., Any], *args: object
+    ) -> Any:
+        """Return what a hook, or what belongs to it, returns, or `_FAILED`."""
         try:
-            yield
+            return function(*args)
         except BaseException as error:
             if not is_crash(error):
                 raise
-            key = (type(owner), hook)
-            if key in self._failed:
-                return
-            self._failed.add(key)
-            name = f"{type(owner).__qualname__}.{hook}"
-            _log.error("%s failed; this is logged once", name, exc_info=error)
+            self._log_once(observer, hook, error)
+            return _FAILED
+
+    def _log_once(self, observer: Observer, hook: str, error: BaseException) -> None:
+        # One line for every call would fill disks.
+        if (observer, hook) in self._failed:
+            return
+        self._failed.add((observer, hook))
+        name = f"{type(observer).__qualname__}.{hook}"
+        _log.error("%s failed; this is logged once", name, exc_info=error)
 
 
 NOBODY: Final = Reporter()
 """Writes the log, and has no observers."""
+
+
+def _enter(context: object) -> None:
+    if not isinstance(context, AbstractContextManager):
+        raise TypeError(f"call_started must return a context manager or None, got {show(context)}")
+    context.__enter__()
 
 
 def _check(observer: object) -> None:

@@ -100,6 +100,7 @@ async def test_each_ending_has_its_outcome_and_one_line(
     handle: Handle,
     outcome: Outcome,
     code: int | None,
+    *,
     level: str,
     line: str,
     caplog: pytest.LogCaptureFixture,
@@ -134,9 +135,7 @@ async def test_facts_of_a_call() -> None:
     meta = {"traceparent": "00-1", "tracestate": 7, "baggage": "a=b", "mine": "x"}
     info = mcp.Implementation(name="probe", version="2")
     access = Access(subject="ada", audiences=frozenset({"here"}))
-    bench = make_bench(
-        answering(DONE), facts={"meta": meta, "client_info": info, "access": access}
-    )
+    bench = make_bench(answering(DONE), facts={"meta": meta, "client_info": info, "access": access})
     await bench.call.run()
     [call] = bench.seen.calls
     assert (call.method, call.target, call.request_id) == ("tools/call", "any", 1)

@@ -230,7 +230,7 @@ async def test_span_of_a_tool_call(kit: Kit) -> None:
     ids=str,
 )
 async def test_name_has_a_target_only_if_there_are_few_of_them(
-    kit: Kit, method: str, params: Any, name: str, key: str, value: str
+    kit: Kit, method: str, params: Any, *, name: str, key: str, value: str
 ) -> None:
     await ask(kit.app(), method, params)
     assert kit.span.name == name
@@ -441,9 +441,7 @@ async def test_duration_of_calls_by_tool_and_outcome(kit: Kit) -> None:
     assert points["ok"].explicit_bounds[:3] == (0.01, 0.02, 0.05)
 
 
-async def test_duration_is_in_seconds(
-    kit: Kit, autojump_clock: trio.testing.MockClock
-) -> None:
+async def test_duration_is_in_seconds(kit: Kit, autojump_clock: trio.testing.MockClock) -> None:
     app = kit.app()
     async with Client(app) as client:
         params = {"name": "work", "arguments": {"how": "stream"}}

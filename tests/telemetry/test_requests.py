@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -126,6 +127,7 @@ async def test_refusal_is_told_and_logged_once(
     status: int,
     code: int,
     reason: str,
+    *,
     caplog: pytest.LogCaptureFixture,
     autojump_clock: trio.testing.MockClock,
 ) -> None:
@@ -278,8 +280,9 @@ def extras(record: logging.LogRecord) -> dict[str, Any]:
 
 # -- nothing of the values ---------------------------------------------------------
 
-SECRET = "hunter2-very-secret"  # noqa: S105 - it is what must not show
+SECRET = "hunter2-very-secret"
 NUMBER = 998877665544332211
+ASKABLE: dict[str, Any] = {mcp.CLIENT_CAPABILITIES_KEY: {"elicitation": {}}}
 
 
 @attrs.frozen
@@ -300,9 +303,7 @@ class Careless(Tool[Args], name="careless", description="Fails in every way."):
             case "error_result":
                 return mcp.call_tool_result(error=f"{token} does not work")
             case "ask":
-                return InputRequired(
-                    {"name": elicit_form(token, {"type": "object", "properties": {}})}, token
-                )
+                return InputRequired({"name": elicit_form(token, Args)}, token)
             case "progress":
                 await channel.send_progress(1, message=token)
                 await channel.send_log("error", token)
@@ -391,10 +392,8 @@ async def test_no_value_a_client_sends_is_logged_or_told(
     )
     caplog.set_level("DEBUG")
     async with Client(app) as client:
-        try:
-            await client.request(method, params)
-        except McpError:
-            pass
+        with contextlib.suppress(McpError):
+            await client.request(method, params, meta=ASKABLE)
     told = [one for one in caplog.records if one.name in {"genmcp.calls", "genmcp.refusals"}]
     assert len(told) == 1
     assert len(seen.ends) + len(seen.refusals) == 1
@@ -470,9 +469,7 @@ async def test_only_names_that_exist_are_served_targets(
     seen = Recorder()
     app = StreamableHTTP(suite, secret_key=KEY, observers=[seen])
     async with Client(app) as client:
-        try:
-            await client.request(method, params)
-        except McpError:
-            pass
+        with contextlib.suppress(McpError):
+            await client.request(method, params, meta=ASKABLE)
     assert seen.calls[0].target == target
     assert seen.end.served_target == served
