@@ -138,7 +138,8 @@ class OpenTelemetryObserver(Observer):
     def call_ended(self, call: CallInfo, ended: CallEnded) -> None:
         """End the call's span and record how long it took; see `Observer.call_ended`."""
         end = _describe_end(ended)
-        span = self._spans.pop(call)
+        # It is missing where a processor of the application failed when it began.
+        span = self._spans.pop(call, trace.INVALID_SPAN)
         if span.is_recording():
             if ended.served_target is not None:
                 span.update_name(f"{call.method} {ended.served_target}")

@@ -325,6 +325,49 @@ async def test_two_crashes_of_one_call_are_one_end(caplog: pytest.LogCaptureFixt
     assert "the handler" in caplog.text
 
 
+async def test_crash_while_another_waits_to_be_written_has_an_id_in_the_log(
+    nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Both are masked before either is the ending; the client may get either id."""
+    sink = StuckSink(shield=True)
+    crash_now = trio.Event()
+
+    async def child() -> None:
+        await crash_now.wait()
+        raise ValueError("the child")
+
+    async def handle(channel: Channel) -> Any:
+        channel.start_soon(channel.start_stream)
+        channel.start_soon(child)
+        await wait_all_tasks_blocked()
+        raise ValueError("the handler")
+
+    bench = make_bench(handle, sink=sink)
+    nursery.start_soon(bench.call.run)
+    await wait_all_tasks_blocked()
+    crash_now.set()
+    await wait_all_tasks_blocked()
+    sink.go.set()
+    await wait_all_tasks_blocked()
+    assert bench.outcome is Outcome.CRASH
+    [line] = lines_of(caplog)
+    [other] = [one for one in caplog.records if one.name == "genmcp.mux"]
+    assert {vars(line)["genmcp_error_id"], vars(other)["genmcp_error_id"]} >= {
+        bench.seen.end.error_id
+    }
+    assert vars(line)["genmcp_error_id"] != vars(other)["genmcp_error_id"]
+
+
+async def test_result_that_comes_after_close_is_too_late() -> None:
+    async def handle(channel: Channel) -> Any:
+        channel.close()
+        return DONE
+
+    bench = make_bench(handle)
+    await bench.call.run()
+    assert (bench.outcome, bench.seen.end.code) == (Outcome.CLOSED, -32603)
+
+
 async def test_crash_after_the_client_has_gone_leaves_the_call_cancelled(
     nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
 ) -> None:

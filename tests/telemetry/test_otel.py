@@ -14,7 +14,7 @@ from opentelemetry import baggage, context, trace
 from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
@@ -412,6 +412,21 @@ async def test_without_an_sdk_calls_work(kit: Kit) -> None:
     app = StreamableHTTP(suite, secret_key="k" * 32, observers=[OpenTelemetryObserver()])
     answer = await call(app, traceparent=TRACEPARENT)
     assert answer["content"][0]["text"] == "done"
+
+
+class Failing(SpanProcessor):
+    """A processor of the application that is broken."""
+
+    def on_start(self, span: Any, parent_context: Any = None) -> None:
+        raise ValueError("broken")
+
+
+async def test_processor_that_fails_costs_the_span_only(kit: Kit) -> None:
+    kit.tracer_provider.add_span_processor(Failing())
+    answer = await call(kit.app())
+    assert answer["content"][0]["text"] == "done"
+    [point] = kit.points("mcp.server.operation.duration")
+    assert point.count == 1
 
 
 # -- metrics -----------------------------------------------------------------------

@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -43,6 +44,7 @@ from genmcp.errors import (
 from genmcp.testing import Client
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.refused import find_reason
+from genmcp.transport.serve import make_endpoint
 from tests.telemetry.recording import Recorder
 from tests.transport.asgi_server import CALL_HEADERS, META, Connection, HandlerServer, call_body
 
@@ -231,7 +233,29 @@ async def test_result_that_is_not_json_is_a_crash() -> None:
 
     seen = Recorder()
     await Connection(call_body()).run(make_app(handle, seen=seen))
-    assert seen.end.outcome is Outcome.CRASH
+    assert (seen.end.outcome, seen.end.code) == (Outcome.CRASH, -32603)
+    assert seen.refusals == []
+
+
+async def test_what_fails_once_a_call_has_begun_is_no_refusal(nursery: trio.Nursery) -> None:
+    async def handle(_channel: Channel) -> Any:
+        await trio.sleep_forever()
+
+    seen = Recorder()
+    app = make_app(handle, seen=seen)
+    connection = Connection(call_body())
+    nursery.start_soon(connection.run, app)
+    await wait_all_tasks_blocked()
+    [call] = app.mux._calls
+    call.abort()
+    await wait_all_tasks_blocked()
+    assert connection.status == 500
+    assert seen.hooks == ["call_started", "call_ended"]
+
+
+def test_serve_hands_observers_on() -> None:
+    with pytest.raises(TypeError, match="observers must be Observer instances"):
+        make_endpoint(HandlerServer(), "127.0.0.1", None, {"observers": [Recorder]})
 
 
 async def test_client_that_hangs_up_is_a_cancelled_call(nursery: trio.Nursery) -> None:
@@ -272,6 +296,21 @@ async def test_names_and_ids_can_forge_no_line(caplog: pytest.LogCaptureFixture)
     [call] = seen.calls
     assert call.target is not None
     assert len(call.target) == 200
+
+
+async def test_attributes_of_the_records_are_the_documented_ones(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    await Connection(call_body()).run(make_app())
+    await Connection(b"{").run(make_app())
+    [of_call] = [one for one in caplog.records if one.name == "genmcp.calls"]
+    [of_refusal] = [one for one in caplog.records if one.name == "genmcp.refusals"]
+    page = (Path(__file__).parents[2] / "docs" / "telemetry.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:4] for line in page.splitlines() if line.startswith("| `genmcp_")]
+    for column, record in ((1, of_call), (2, of_refusal)):
+        documented = {row[0].strip(" `") for row in rows if row[column].strip()}
+        assert documented == extras(record).keys()
 
 
 def extras(record: logging.LogRecord) -> dict[str, Any]:
