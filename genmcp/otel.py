@@ -27,7 +27,7 @@ try:
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ImportError as error:
     raise ImportError(
-        "genmcp.otel needs the OpenTelemetry API: pip install 'genmcp[otel]'"
+        "genmcp.otel needs the OpenTelemetry API: pip install genmcp[otel]"
     ) from error
 
 from genmcp.telemetry import (

@@ -525,4 +525,4 @@ def test_without_the_extra_the_import_says_what_to_install() -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert "pip install 'genmcp[otel]'" in done.stdout
+    assert "pip install genmcp[otel]" in done.stdout
