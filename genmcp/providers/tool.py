@@ -13,12 +13,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Never
 
-import attrs
 from typing_extensions import TypeVar
 
 from genmcp.channel import BlockingChannel, Channel
 from genmcp.errors import say_whose
 from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.v2607.fields import with_members
 from genmcp.outcome import Error, InputRequired, Stream
 from genmcp.providers.param_headers import read_param_headers
 from genmcp.providers.tool_keywords import check_keywords, own_description
@@ -241,7 +241,7 @@ class Tool(ABC, Generic[A, C]):
         """
         params = request.params
         arguments = self.argument_reader().read(params.arguments)
-        return attrs.evolve(request, params=attrs.evolve(params, arguments=arguments))
+        return with_members(request, params=with_members(params, arguments=arguments))
 
     @abstractmethod
     def call(self, request: mcp.CallToolRequest[A], channel: C) -> Reply | Awaitable[Reply]:

@@ -16,6 +16,7 @@ import attrs
 
 from genmcp.errors import MethodNotFound, show
 from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.v2607.fields import with_members
 from genmcp.outcome import Error, Stream
 from genmcp.providers.extension import Extension, ToolSource
 from genmcp.server import Server
@@ -109,6 +110,7 @@ class Suite(Server):
     page_size: int = PAGE_SIZE
 
     _identity: mcp.Implementation = attrs.field(init=False)
+    _signature: mcp.ResultMetaObject = attrs.field(init=False)
     _tools_page: ToolsPage = attrs.field(init=False)
     _pages: Mapping[str, Page] = attrs.field(init=False)
 
@@ -151,6 +153,7 @@ class Suite(Server):
         by_method = {method: page for page in pages if page.offered() for method in page.methods}
         # The way attrs has for what a frozen class derives from its arguments.
         object.__setattr__(self, "_identity", identity)
+        object.__setattr__(self, "_signature", mcp.ResultMetaObject(server_info=identity))
         object.__setattr__(self, "_tools_page", tools)
         object.__setattr__(self, "_pages", by_method)
 
@@ -200,7 +203,7 @@ class Suite(Server):
             return result
         meta = result.meta
         if meta is None:
-            return attrs.evolve(result, meta=mcp.ResultMetaObject(server_info=self._identity))
+            return with_members(result, meta=self._signature)
         if meta.server_info is None:
-            return attrs.evolve(result, meta=attrs.evolve(meta, server_info=self._identity))
+            return with_members(result, meta=with_members(meta, server_info=self._identity))
         return result
