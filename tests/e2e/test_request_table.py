@@ -2,58 +2,28 @@
 
 from __future__ import annotations
 
-import queue
+import contextlib
 import socket
-import threading
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
 import h11
 import pytest
-import trio
 
-from genmcp.transport.runner import RunnerConfig, run_asgi
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
+from tests.e2e.table_server import Server, serving_table
 from tests.request_table.all_rows import ROWS
 from tests.request_table.checking import Response, check
 from tests.request_table.row import Row, Streamed
 from tests.request_table.rows_sender import ADD, ADDED
-from tests.request_table.served import Endpoints
 from tests.request_table.served_tools import SECRET
-
-
-@attrs.frozen
-class Server:
-    port: int
-    app: Endpoints
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """One server for the whole table, in a thread of its own."""
-    app = Endpoints()
-    found: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    thread = threading.Thread(target=trio.run, args=[_serve, app, found])
-    thread.start()
-    port, stop, token = found.get(timeout=HANG_GUARD_SECONDS)
-    yield Server(port, app)
-    token.run_sync_soon(stop.set)
-    thread.join(HANG_GUARD_SECONDS)
-    assert not thread.is_alive()
-    assert app.open_calls == 0
-
-
-async def _serve(app: Endpoints, found: queue.SimpleQueue[Any]) -> None:
-    stop = trio.Event()
-    config = RunnerConfig(port=0, grace_seconds=0.1)
-    async with trio.open_nursery() as nursery:
-
-        async def run(task_status: trio.TaskStatus[list[str]]) -> None:
-            await run_asgi(app, config, stop=stop, task_status=task_status)
-
-        (url,) = await nursery.start(run)
-        found.put((int(url.rpartition(":")[2]), stop, trio.lowlevel.current_trio_token()))
+    """One server for the whole table."""
+    with serving_table() as server:
+        yield server
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -106,8 +76,10 @@ class ResponseReader:
     def read_rest(self) -> bytes:
         """Read to the end of the connection."""
         rest = self._unread
-        while data := self._connection.recv(65_536):
-            rest += data
+        # Closed over bytes that were still arriving, it is reset.
+        with contextlib.suppress(ConnectionResetError):
+            while data := self._connection.recv(65_536):
+                rest += data
         return rest
 
     def _next(self, parser: h11.Connection) -> Any:

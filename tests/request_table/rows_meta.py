@@ -6,24 +6,24 @@ import base64
 import json
 from typing import Any, Final
 
-from tests.request_table.row import Refused, Row, each
+from tests.request_table.row import Answered, Refused, Row, each
 from tests.request_table.rows_sender import ADD, ADDED
 from tests.request_table.sending import (
     CAPABILITIES_KEY,
     LOG_LEVEL_KEY,
+    META,
     VERSION,
     VERSION_KEY,
     Request,
+    call,
 )
+from tests.request_table.served import data_result
 
-META_PATH: Final = {"path": "params._meta"}
 OLD: Final = "2025-11-25"
 
 
-def bad_params(path: str | None, *says: str) -> Refused:
+def bad_params(path: str, *says: str) -> Refused:
     """-32602 while the request is being read."""
-    if path is None:
-        return Refused(status=400, code=-32602, says=says)
     return Refused(status=400, code=-32602, data={"path": path}, says=says)
 
 
@@ -135,6 +135,18 @@ _META = (
         "b7ad6b7169203331-01"), ADDED),
     Row("bad trace context is ignored", ADD.meta(traceparent=["x"]), ADDED),
     Row("unknown keys of _meta are taken", ADD.meta(custom={"a": [None]}), ADDED),
+    *(
+        Row(f"{name} reaches the handler as it was sent",
+            call("facts").meta(**members), Answered(result=data_result(
+                {**META, **members})))
+        for name, members in (
+            ("no key of its own", {}),
+            ("trace context", {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-"
+                               "b7ad6b7169203331-01"}),
+            ("unknown key", {"custom": {"a": [None, 1.0, 2**64 - 1, "\u2028"]}}),
+            ("progress token", {"progressToken": 0}),
+        )
+    ),
     Row("server info in a request is ignored", ADD.meta(serverInfo=1, subscriptionId=[]), ADDED),
 )  # fmt: skip
 

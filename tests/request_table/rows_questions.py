@@ -42,13 +42,16 @@ def _state(
     secret: str = KEY,
     age_seconds: float = 0,
     principal: str | None = None,
+    questions: Mapping[str, Any] | None = None,
+    client: Any = 7,
 ) -> str:
     """The state that the server gave this caller some time ago, asking who it is."""
+    questions = {"who": elicit_form("Who?", Who)} if questions is None else questions
     able = mcp.ClientCapabilities(elicitation=mcp.ElicitationCapability())
     channel = FakeChannel(fake_caller(client_capabilities=able, principal=principal))
     channel.keyring = Keyring([secret], clock=lambda: time.time() - age_seconds)
     conversation = Conversation("tools/call", tool, arguments or {}, channel)
-    state = conversation.ask(InputRequired({"who": elicit_form("Who?", Who)}, 7)).request_state
+    state = conversation.ask(InputRequired(questions, client)).request_state
     assert state is not None
     return state
 
@@ -196,6 +199,19 @@ _ANSWERS = (
     Row("answers nobody asks for are ignored",
         call("echo", {"a": 1}, inputResponses={"x": {"action": "decline"}}),
         Answered(result=data_result({"a": 1}))),
+    Row("prompt is filled in when it is answered",
+        _able(good("prompts/get", {"name": "ask", "inputResponses": _ADA})),
+        Answered(result={"resultType": "complete", "messages": [
+            {"role": "user", "content": {"type": "text", "text": "Greet whoever it is"}}]})),
+    Row("what was read with answers is not to be cached",
+        _able(good("resources/read", {"uri": "note://ask", "inputResponses": _ADA})),
+        Answered(result={"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+                         "contents": [{"uri": "note://ask", "text": "for your eyes"}]})),
+    Row("call may be put off without a question", call("defer"),
+        Answered(result={"resultType": "input_required", "requestState": TOKEN})),
+    Row("call that was put off is tried again with its state",
+        call("defer", requestState=_state(tool="defer", questions={}, client={"round": [1, None]})),
+        Answered(result=data_result({"round": [1, None]}))),
     *(
         Row(f"answers {value!r} are refused", _retry(_state(), value),
             bad_params("params.inputResponses", "object"))

@@ -38,8 +38,10 @@ class Greetings(PromptRepo):
         return [mcp.Prompt(name="greet", arguments=[name]), mcp.Prompt(name="ask")]
 
     async def get(self, name: str, arguments: dict[str, str], channel: Channel) -> Any:
-        if name == "ask":
+        if name == "ask" and not channel.answers:
             return InputRequired({"who": elicit_form("Who?", Who)})
+        if name == "ask":
+            return "Greet whoever it is"
         return f"Greet {arguments['name']}"
 
     async def complete(
@@ -62,6 +64,8 @@ class Notes(
         match target["id"]:
             case "bytes":
                 return b"\xff\x00"
+            case "ask" if channel.answers:
+                return "for your eyes"
             case "ask":
                 return InputRequired({"who": elicit_form("Who?", Who)})
             case "crash":

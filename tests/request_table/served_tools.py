@@ -136,6 +136,18 @@ class Ask(Tool[dict[str, Any]], name="ask", description="Asks who it is."):
                 return type(other).__name__
 
 
+class Facts(Tool[dict[str, Any]], name="facts", description="Gives the request's `_meta` back."):
+    async def call(self, request: Any, channel: Channel) -> Any:
+        return mcp.call_tool_result(data=channel.meta)
+
+
+class Defer(Tool[dict[str, Any]], name="defer", description="Is ready when asked again."):
+    async def call(self, request: Any, channel: Channel) -> Any:
+        if channel.answers.client_state is None:
+            return InputRequired(client_state={"round": [1, None]})
+        return mcp.call_tool_result(data=channel.answers.client_state)
+
+
 class AskRoots(Tool[dict[str, Any]], name="ask_roots", description="Asks for roots."):
     async def call(self, request: Any, channel: Channel) -> Any:
         page = elicit_url("Look", "https://a.example")
@@ -173,6 +185,6 @@ class Odd(Tool[dict[str, Any]], name=ODD_NAME, description="Has an odd name.", a
 
 
 TOOLS: Final[list[type[Tool[Any, Any]]]] = [
-    Echo, Add, Route, Report, Constant, Crash, Refuse, Lie, Nothing, Ask, AskRoots,
+    Echo, Add, Route, Report, Constant, Crash, Refuse, Lie, Nothing, Ask, AskRoots, Facts, Defer,
     NeedsUrl, NeedsMuch, Foreign, Odd,
 ]  # fmt: skip

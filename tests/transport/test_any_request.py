@@ -1,6 +1,6 @@
 """Whatever is sent, the application answers, and stays as it was.
 
-`GENMCP_EXAMPLES=20000 make test ARGS=tests/transport/test_any_request.py` looks for
+`make test GENMCP_EXAMPLES=20000 ARGS=tests/transport/test_any_request.py` looks for
 longer, and elsewhere every time.
 """
 
