@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from genmcp.errors import InternalError
+from genmcp.errors import InternalError, show, show_line
 from genmcp.events import Answered, ClientGone, EncodeError, Failed, KeptAlive
 from genmcp.mux.channel import CallChannel
 from genmcp.mux.cleanup import HandlerScope
@@ -79,8 +79,8 @@ class Call:
         params = self._request.params
         target = getattr(params, "name", getattr(params, "uri", None))
         method = self._request.method
-        named = method if target is None else f"{method} {target!r}"
-        return f"{named} (request {self._channel.request_id!r})"
+        named = show_line(method) if target is None else f"{method} {show(target)}"
+        return f"{named} (request {show(self._channel.request_id)})"
 
     @property
     def writing(self) -> bool:
@@ -220,7 +220,8 @@ class Call:
                 raise
             ending = Failed(mask(error, self.what))
         if isinstance(ending, Failed) and ending.error.__cause__ is None:
-            _log.info("%s: error %d: %s", self.what, ending.error.code, ending.error.message)
+            message = show_line(ending.error.message)
+            _log.info("%s: error %d: %s", self.what, ending.error.code, message)
         await self._end(ending if self._closing is None else self._closing)
 
     async def _run_child(

@@ -22,7 +22,7 @@ import attrs
 import orjson
 
 from genmcp.answers import Answers
-from genmcp.errors import InvalidParams
+from genmcp.errors import InvalidParams, show
 from genmcp.mcp import v2607 as mcp
 from genmcp.suite.client_capabilities import check_capabilities, needs_of
 from genmcp.tokens import TokenError
@@ -124,7 +124,8 @@ class Conversation:
         try:
             sealed = self.channel.keyring.unseal(_PURPOSE, token, bound_to=self._bound_to())
         except TokenError as error:
-            _log.warning("%s %r: requestState refused: %s", self.method, self.target, error.cause)
+            target = show(self.target)
+            _log.warning("%s %s: requestState refused: %s", self.method, target, error.cause)
             raise InvalidParams("requestState is not valid for this call") from None
         state: dict[str, Any] = orjson.loads(sealed)
         return state

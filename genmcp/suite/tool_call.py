@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import attrs
 
-from genmcp.errors import CallbackReturnError, InvalidParams, ToolError, find_sole_leaf
+from genmcp.errors import (
+    CallbackReturnError,
+    InvalidParams,
+    ToolError,
+    find_sole_leaf,
+    show,
+    show_line,
+)
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.outcome import Error, InputRequired, Stream
@@ -80,10 +87,10 @@ class ToolCall:
             request = self._validate(self._with_answers(request))
         except ArgumentsError as error:
             _log.warning(
-                "tools/call %r (request %r): invalid arguments: %s",
+                "tools/call %r (request %s): invalid arguments: %s",
                 self.served.name,
-                self.channel.request_id,
-                "; ".join(error.reasons),
+                show(self.channel.request_id),
+                show_line("; ".join(error.reasons)),
             )
             if invalid_arguments == "protocol_error":
                 raise InvalidParams(str(error)) from None
