@@ -19,7 +19,7 @@ from genmcp.providers.hooks import run_hook
 from genmcp.providers.prompt_repo import PromptRepo, prompt_list
 from genmcp.suite.client_capabilities import check_capabilities
 from genmcp.suite.input_required import Conversation
-from genmcp.suite.not_found import name_returned, naming, unknown_prompt
+from genmcp.suite.not_found import name_returned, naming, shorten_name, unknown_prompt
 from genmcp.suite.page import Answer, Page
 from genmcp.suite.provider_source import ask_extension, make_provider
 from genmcp.suite.repo_listing import RepoListing
@@ -173,7 +173,7 @@ def _check_arguments(prompt: mcp.Prompt, given: Mapping[str, str]) -> None:
         names = ", ".join(f'"{name}"' for name in missing)
         plural = "s" if len(missing) > 1 else ""
         raise InvalidParams(
-            f"prompt {prompt.name!r}: missing required argument{plural} {names}",
+            f"prompt {shorten_name(prompt.name)!r}: missing required argument{plural} {names}",
             data={"name": prompt.name, "missing": missing},
         )
 
