@@ -278,3 +278,27 @@ def test_dialects_of_json_schema_are_documented() -> None:
 @pytest.mark.parametrize("deprecated", [sample, list_roots, Channel.send_log])
 def test_what_the_protocol_deprecates_says_so(deprecated: Any) -> None:
     assert "Deprecated by the protocol" in (inspect.getdoc(deprecated) or "")
+
+
+@pytest.mark.parametrize(
+    ("publish", "wanted", "method"),
+    [
+        ("tools_changed", "tools_list_changed", "notifications/tools/list_changed"),
+        ("prompts_changed", "prompts_list_changed", "notifications/prompts/list_changed"),
+        ("resources_changed", "resources_list_changed", "notifications/resources/list_changed"),
+    ],
+)
+async def test_every_kind_of_list_tells_of_its_change_to_whoever_asked(
+    publish: str, wanted: str, method: str
+) -> None:
+    bus = EventBus()
+    asked: dict[str, Any] = {wanted: True}
+    async with (
+        Client(make_suite(subscription_handler=EventSubscriptions(bus))) as client,
+        client.listen(**asked) as heard,
+    ):
+        for one in ("tools_changed", "prompts_changed", "resources_changed"):
+            if one != publish:
+                getattr(bus, one)()
+        getattr(bus, publish)()
+        assert (await heard.next_change()).method == method
