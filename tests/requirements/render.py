@@ -23,17 +23,19 @@ This page is generated: `make matrix` writes it from `tests/requirements/rows/`.
 project's fails when it differs from what is generated, when a row is open, when a test named
 here does not exist, and when one of them is skipped.
 
-| column | says |
-|---|---|
-| level | how binding it is: {levels} |
-| requirement | what is required, and on which page |
-| proof | the tests, below `tests/`, with the cases of a table in brackets; or why there are none |
-
-What is not proven has one of these reasons:
+Under **proof** stand the tests, in files below `tests/`, with the cases of a table in brackets;
+then what they leave open. Where there are none stands one of these reasons, and what it means
+for the row:
 
 | reason | means |
 |---|---|
 {reasons}
+
+The **level** says how binding a row is:
+
+| level | means |
+|---|---|
+{levels}
 
 The [official conformance suite](https://github.com/modelcontextprotocol/conformance) is run as
 well (`make conformance`), against a server of its own fixtures.
@@ -49,7 +51,7 @@ is in the tables below where it is served.
 
 def render() -> str:
     """Return the whole page."""
-    levels = "; ".join(f"`{level}`, {means}" for level, means in LEVELS.items())
+    levels = _table_rows((_level(level), means) for level, means in LEVELS.items())
     reasons = _table_rows((f"**{name}**", means) for name, means in REASONS.items())
     head = HEAD.format(levels=levels, reasons=reasons, summary=_summary())
     return head + "".join(_area(area) for area in read_areas())
@@ -72,10 +74,13 @@ def _count(title: str, rows: Iterable[Row]) -> list[str]:
 
 def _area(area: Area) -> str:
     rows = _table_rows(
-        (row.id, row.level.replace("*", r"\*"), f"{row.says}<br>`{row.page}`", _proof(row))
-        for row in area.rows
+        (row.id, _level(row.level), f"{row.says}<br>`{row.page}`", _proof(row)) for row in area.rows
     )
     return f"\n## {area.title}\n\n| id | level | requirement | proof |\n|---|---|---|---|\n{rows}\n"
+
+
+def _level(level: str) -> str:
+    return level.replace("*", r"\*")
 
 
 def _proof(row: Row) -> str:

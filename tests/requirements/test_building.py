@@ -80,6 +80,18 @@ def test_what_is_no_media_type_is_refused(cls: Any, mime_type: str) -> None:
         cls(data="AA==", mime_type=mime_type)
 
 
+@pytest.mark.parametrize("role", ["system", "tool", "", None])
+def test_message_of_a_prompt_is_the_users_or_the_assistants(role: Any) -> None:
+    with pytest.raises(ValueError, match=r"PromptMessage\.role must be one of"):
+        mcp.PromptMessage(role=role, content=mcp.TextContent(text="x"))
+
+
+@pytest.mark.parametrize("content", [[], [mcp.TextContent(text="x")], "x"], ids=repr)
+def test_message_of_a_prompt_has_one_piece_of_content(content: Any) -> None:
+    with pytest.raises(TypeError, match=r"PromptMessage\.content must be"):
+        mcp.PromptMessage(role="user", content=content)
+
+
 CONTENTS: list[Any] = [
     mcp.EmbeddedResource(resource=mcp.TextResourceContents(uri="no-scheme", text="x")),
     mcp.EmbeddedResource(resource=mcp.BlobResourceContents(uri="a b:c", blob="AA==")),

@@ -247,6 +247,21 @@ async def test_result_of_a_type_nobody_advertised_is_a_server_error(
     assert "CallToolResult.result_type must be 'complete'" in caplog.text
 
 
+async def test_server_cannot_cancel_a_call_by_notification() -> None:
+    cancels = mcp.CancelledNotification(params=mcp.CancelledNotificationParams(request_id=1))
+
+    class Cancels(Tool, name="cancels"):
+        async def call(self, request: Any, channel: Channel) -> str:
+            with pytest.raises(TypeError, match="may be sent on a call's own stream"):
+                await channel.send_notification(cancels)
+            return "not sent"
+
+    [message] = await messages_of(
+        make_app(make_suite(tools=[Cancels])), "tools/call", {"name": "cancels"}
+    )
+    assert message["result"]["content"] == [{"type": "text", "text": "not sent"}]
+
+
 async def test_no_response_mentions_a_session() -> None:
     client = Client(make_app())
     for method, params in REQUESTS.items():
