@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from genmcp import (
@@ -34,6 +34,8 @@ OWN = st.integers().filter(lambda code: not -32768 <= code <= -32000)
 
 
 @given(st.integers(-32768, -32000))
+@example(-32768)
+@example(-32000)
 def test_reserved_code_is_taken_only_if_the_protocol_gives_it_a_meaning(code: int) -> None:
     if code in ALLOCATED_CODES:
         assert McpError("m", code=code).code == code
@@ -43,6 +45,9 @@ def test_reserved_code_is_taken_only_if_the_protocol_gives_it_a_meaning(code: in
 
 
 @given(OWN)
+@example(-32769)
+@example(-31999)
+@example(0)
 def test_codes_of_the_application_lie_outside_the_reserved_range(code: int) -> None:
     assert McpError("m", code=code).code == code
 

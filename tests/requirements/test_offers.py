@@ -261,6 +261,22 @@ async def test_undeclared_question_is_400_with_what_is_missing(
     assert message["error"]["data"] == {"requiredCapabilities": needed}
 
 
+async def test_capabilities_that_are_there_are_not_named_as_missing() -> None:
+    needed = {"sampling": {"tools": {}, "context": {}}, "elicitation": {}, "roots": {}}
+
+    class Needs(Tool, name="needs", requires=needed):
+        async def call(self, request: Any, channel: Channel) -> str:
+            return "served"
+
+    declared = {"sampling": {"context": {}}, "elicitation": {"form": {}}}
+    meta = {mcp.CLIENT_CAPABILITIES_KEY: declared}
+    async with Client(make_app(bare(tools=[Needs]))) as client:
+        with pytest.raises(ServerError) as caught:
+            await client.request("tools/call", {"name": "needs"}, meta=meta)
+    missing = {"sampling": {"tools": {}}, "roots": {}}
+    assert (caught.value.code, caught.value.data) == (-32021, {"requiredCapabilities": missing})
+
+
 # -- defaults and words ----------------------------------------------------------------
 
 
