@@ -22,7 +22,7 @@ from genmcp import (
     sample,
     serve,
 )
-from genmcp.testing import Client
+from genmcp.testing import Client, ServerError
 from genmcp.wire.codec import encode
 from genmcp.wire.schema_rules import DIALECTS
 from tests.docs.pages import ROOT
@@ -262,18 +262,18 @@ async def test_undeclared_question_is_400_with_what_is_missing(
 
 
 async def test_capabilities_that_are_there_are_not_named_as_missing() -> None:
-    needed = {"sampling": {"tools": {}, "context": {}}, "elicitation": {}, "roots": {}}
+    needed: dict[str, Any] = {"sampling": {"tools": {}, "context": {}}, "elicitation": {}, "roots": {}}
 
     class Needs(Tool, name="needs", requires=needed):
         async def call(self, request: Any, channel: Channel) -> str:
             return "served"
 
-    declared = {"sampling": {"context": {}}, "elicitation": {"form": {}}}
+    declared: dict[str, Any] = {"sampling": {"context": {}}, "elicitation": {"form": {}}}
     meta = {mcp.CLIENT_CAPABILITIES_KEY: declared}
     async with Client(make_app(bare(tools=[Needs]))) as client:
         with pytest.raises(ServerError) as caught:
             await client.request("tools/call", {"name": "needs"}, meta=meta)
-    missing = {"sampling": {"tools": {}}, "roots": {}}
+    missing: dict[str, Any] = {"sampling": {"tools": {}}, "roots": {}}
     assert (caught.value.code, caught.value.data) == (-32021, {"requiredCapabilities": missing})
 
 

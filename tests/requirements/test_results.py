@@ -91,6 +91,31 @@ async def test_every_list_pages_and_its_last_page_has_no_cursor(method: str, ite
     assert hints == {("private", int)}
 
 
+@pytest.mark.parametrize("careful", [0, 1, 2])
+async def test_one_private_item_makes_every_page_private(careful: int) -> None:
+    """Wherever in the list it stands: pages of one list share their scope."""
+
+    def make_tool(number: int) -> type[Tool]:
+        scope: Any = "private" if number == careful else "public"
+
+        class Made(Tool, name=f"t{number}", cache_control=(scope, 60_000)):
+            async def call(self, request: Any, channel: Channel) -> str:
+                return ""
+
+        return Made
+
+    suite = make_suite(tools=[make_tool(number) for number in range(3)])
+    scopes: list[str] = []
+    params: dict[str, Any] = {}
+    async with Client(suite) as client:
+        while len(scopes) < 3:
+            page = await client.request("tools/list", params)
+            scopes.append(page["cacheScope"])
+            params = {"cursor": page.get("nextCursor")}
+    assert params == {"cursor": None}
+    assert scopes == ["private"] * 3
+
+
 async def test_nothing_the_server_sends_is_a_request() -> None:
     asked = {"progressToken": "p", mcp.LOG_LEVEL_KEY: "debug"}
     talks: Any = ("tools/call", {"name": "talks"})

@@ -124,6 +124,17 @@ async def test_what_spans_requests_travels_with_them_to_another_process() -> Non
     assert answered["content"] == [{"type": "text", "text": "asked"}]
 
 
+@pytest.mark.parametrize("stray", [1, None, {"action": "accept"}, []], ids=repr)
+async def test_answer_that_nobody_asked_for_is_ignored(stray: Any) -> None:
+    client = Client(make_app(), capabilities=ASKABLE)
+    asked = await client.request("tools/call", ASKING["tools/call"])
+    retry: dict[str, Any] = {**ASKING["tools/call"], "requestState": asked["requestState"]}
+    answered = await client.request("tools/call", {**retry, "inputResponses": YES | {"x": stray}})
+    assert answered["content"] == [{"type": "text", "text": "asked"}]
+    again = await client.request("tools/call", {**retry, "inputResponses": {"x": stray}})
+    assert again["inputRequests"] == asked["inputRequests"]
+
+
 async def test_question_holds_nothing_open_whether_the_client_comes_back_or_not() -> None:
     app = make_app()
     client = Client(app, capabilities=ASKABLE)
