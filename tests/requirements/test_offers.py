@@ -262,7 +262,11 @@ async def test_undeclared_question_is_400_with_what_is_missing(
 
 
 async def test_capabilities_that_are_there_are_not_named_as_missing() -> None:
-    needed: dict[str, Any] = {"sampling": {"tools": {}, "context": {}}, "elicitation": {}, "roots": {}}
+    needed: dict[str, Any] = {
+        "sampling": {"tools": {}, "context": {}},
+        "elicitation": {},
+        "roots": {},
+    }
 
     class Needs(Tool, name="needs", requires=needed):
         async def call(self, request: Any, channel: Channel) -> str:

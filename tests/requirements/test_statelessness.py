@@ -25,9 +25,11 @@ from tests.requirements.whole_server import (
 YES: dict[str, Any] = {"sure": {"action": "accept", "content": {"sure": True}}}
 
 
-async def whole_list(app: StreamableHTTP, method: str) -> list[Any]:
-    """All items of a list, fetched by a client of its own."""
+async def whole_list(app: StreamableHTTP, method: str, *, earlier: int = 0) -> list[Any]:
+    """All items of a list, fetched by a client that has made other requests before."""
     client, found, params = Client(app), list[Any](), dict[str, Any]()
+    for _ in range(earlier):
+        await client.discover()
     while True:
         page = await client.request(method, params)
         found += page[LISTS[method]]
@@ -46,8 +48,9 @@ async def test_list_is_the_same_for_all_clients_whatever_was_called_before(metho
     with pytest.raises(ServerError):
         await Client(app).request("tools/call", {"name": "no such tool"})
     assert len(before) > 1
-    assert await whole_list(app, method) == before
-    assert await whole_list(make_app(), method) == before
+    for earlier in range(3):
+        assert await whole_list(app, method, earlier=earlier) == before
+        assert await whole_list(make_app(), method, earlier=earlier) == before
 
 
 async def test_capabilities_of_one_request_are_not_those_of_the_next() -> None:
