@@ -38,9 +38,16 @@ async def whole_list(app: StreamableHTTP, method: str, *, earlier: int = 0) -> l
         params = {"cursor": page["nextCursor"]}
 
 
+def make_endpoint(page_size: int) -> StreamableHTTP:
+    return make_app(make_suite(page_size=page_size))
+
+
+@pytest.mark.parametrize("page_size", [1, 99])
 @pytest.mark.parametrize("method", list(LISTS))
-async def test_list_is_the_same_for_all_clients_whatever_was_called_before(method: str) -> None:
-    app = make_app()
+async def test_list_is_the_same_for_all_clients_whatever_was_called_before(
+    method: str, page_size: int
+) -> None:
+    app = make_endpoint(page_size)
     before = await whole_list(app, method)
     for other, params in [*REQUESTS.items(), *ASKING.items()]:
         if other != LISTEN:
@@ -50,7 +57,7 @@ async def test_list_is_the_same_for_all_clients_whatever_was_called_before(metho
     assert len(before) > 1
     for earlier in range(3):
         assert await whole_list(app, method, earlier=earlier) == before
-        assert await whole_list(make_app(), method, earlier=earlier) == before
+        assert await whole_list(make_endpoint(page_size), method, earlier=earlier) == before
 
 
 async def test_capabilities_of_one_request_are_not_those_of_the_next() -> None:
