@@ -101,6 +101,9 @@ class Channel(CallerFacts, ABC):
     async def send_log(self, level: mcp.LoggingLevel, data: Any, logger: str | None = None) -> bool:
         """Send a log record, if the client asked for this severity.
 
+        Deprecated by the protocol: a new server rather uses `logging`, whose records
+        its operator reads. Never put secrets or what belongs to somebody else into it.
+
         Returns False without sending when the request carried no log level, or a
         higher one.
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 from genmcp.testing.memory_http import ASGIApp
 
 _PREFIX = "io.modelcontextprotocol/"
+_SELF = mcp.Implementation(name="genmcp.testing", version="0")
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
@@ -126,7 +127,7 @@ class Client(RepoMethods):
         *,
         capabilities: mcp.ClientCapabilities | None = None,
         answers: AnsweringClient | None = None,
-        info: mcp.Implementation | None = None,
+        info: mcp.Implementation | None = _SELF,
         path: str = "/mcp",
     ) -> None:
         if isinstance(server, Server):
@@ -136,9 +137,7 @@ class Client(RepoMethods):
         if capabilities is None:
             capabilities = mcp.ClientCapabilities() if answers is None else ASKS_ANYTHING
         self._capabilities = capabilities
-        self._info = (
-            mcp.Implementation(name="genmcp.testing", version="0") if info is None else info
-        )
+        self._info = info
         self._path = path
         self._ids = itertools.count(1)
         self._param_headers: dict[str, tuple[ParamHeader, ...]] = {}
@@ -329,11 +328,13 @@ class Client(RepoMethods):
         return fields
 
     def _meta(self) -> dict[str, Any]:
-        return {
+        meta = {
             _PREFIX + "protocolVersion": mcp.PROTOCOL_VERSION,
             _PREFIX + "clientCapabilities": encode(self._capabilities),
-            _PREFIX + "clientInfo": encode(self._info),
         }
+        if self._info is not None:
+            meta[_PREFIX + "clientInfo"] = encode(self._info)
+        return meta
 
 
 def encode_header_value(value: str) -> str:
