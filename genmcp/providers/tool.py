@@ -27,7 +27,7 @@ from genmcp.wire.arguments import ArgumentReader
 from genmcp.wire.output import OutputChecker
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 
     from genmcp.providers.cache_control import CacheControl, CacheHints
 
@@ -70,6 +70,9 @@ class Tool(ABC, Generic[A, C]):
         requires: the client capabilities the tool cannot do without, as
             `mcp.ClientCapabilities` or in wire form: `{"elicitation": {"url": {}}}`.
             A call from a client that lacks one is answered with -32021.
+        required_scopes: the scopes an access token must have for a call, such as
+            `["files:write"]`, besides those of the endpoint's `Authorization`. A call
+            with a token that lacks one is answered with 403 and names them all.
         repair_arguments: whether a string that holds exactly what a number,
             boolean, array or object field wants is taken for it.
         any_name: whether a name outside the recommended characters is allowed.
@@ -98,6 +101,7 @@ class Tool(ABC, Generic[A, C]):
         output_schema: type[Any] | Mapping[str, Any] | None = None,
         cache_control: CacheControl | None = None,
         requires: mcp.ClientCapabilities | Mapping[str, Any] | None = None,
+        required_scopes: Iterable[str] | None = None,
         repair_arguments: bool | None = None,
         any_name: bool | None = None,
         **kwargs: Never,
@@ -119,6 +123,7 @@ class Tool(ABC, Generic[A, C]):
             "output_schema": output_schema,
             "cache_control": cache_control,
             "requires": requires,
+            "required_scopes": required_scopes,
             "repair_arguments": repair_arguments,
             "any_name": any_name,
         }
@@ -174,6 +179,18 @@ class Tool(ABC, Generic[A, C]):
         """
         declared: mcp.ClientCapabilities | None = self._declared.get("requires")
         return mcp.ClientCapabilities() if declared is None else declared
+
+    def required_scopes(self) -> Collection[str]:
+        """Return the scopes an access token must have for a call.
+
+        Asked once, when the tool is put into a Suite. The tool is listed all the same,
+        so that clients can ask for what it needs. Where it depends on the arguments,
+        `call` raises `InsufficientScope`.
+
+        Spec: basic/authorization/index#runtime-insufficient-scope-errors
+        """
+        declared: frozenset[str] = self._declared.get("required_scopes", frozenset())
+        return declared
 
     def describe(self) -> mcp.Tool:
         """Return the tool as `tools/list` shows it.

@@ -22,6 +22,7 @@ from genmcp.suite.not_found import name_returned, naming, unknown_prompt
 from genmcp.suite.page import Answer, Page
 from genmcp.suite.provider_source import ask_extension, make_provider
 from genmcp.suite.repo_listing import RepoListing
+from genmcp.suite.scopes import check_scopes
 from genmcp.suite.served_repo import RepoRoutes, ServedRepo, serve_repo
 
 if TYPE_CHECKING:
@@ -70,11 +71,13 @@ class PromptsPage(Page):
 
         Raises:
             NotFound: there is no such prompt.
+            InsufficientScope: the caller may have nothing from that repository.
             CallbackReturnError: `find_prompt` gave something else.
         """
         served = await self._routes.find(name, channel)
         if served is None:
             raise unknown_prompt(name)
+        check_scopes(served.required_scopes, channel.caller)
         repo = served.repo
         with naming(unknown_prompt(name)):
             prompt = await run_hook(channel, repo.finder(), name, channel)

@@ -20,6 +20,7 @@ from genmcp.providers.cache_control import CacheHints, read_cache_control
 from genmcp.providers.param_headers import ParamHeader, read_param_headers
 from genmcp.providers.tool import Tool
 from genmcp.suite.provider_source import make_provider
+from genmcp.suite.scopes import ask_scopes
 from genmcp.wire.codec import encode
 from genmcp.wire.json_text import write_json
 
@@ -43,6 +44,7 @@ class ServedTool:
         hints: its part of the list's cache hints.
         checker: checks its structured content, if it has an output schema.
         requires: the client capabilities it cannot do without, in wire form.
+        required_scopes: the scopes that a call of it needs.
         param_headers: the headers that must repeat its arguments.
     """
 
@@ -51,6 +53,7 @@ class ServedTool:
     hints: CacheHints
     checker: OutputChecker | None
     requires: Mapping[str, Any]
+    required_scopes: frozenset[str]
     param_headers: tuple[ParamHeader, ...]
 
     @property
@@ -85,7 +88,9 @@ def serve_tool(source: ToolSource) -> ServedTool:
     except ValueError as error:
         # `Tool` checks this too; here, that a hand-written `describe` did.
         raise say_whose(f"{owner}: describe: input_schema", error) from error
-    return ServedTool(tool, described, hints, tool.output_checker(), requires, param_headers)
+    scopes = ask_scopes(owner, tool.required_scopes())
+    checker = tool.output_checker()
+    return ServedTool(tool, described, hints, checker, requires, scopes, param_headers)
 
 
 def index_tools(tools: Iterable[ServedTool]) -> dict[str, ServedTool]:

@@ -22,6 +22,7 @@ from genmcp.providers.tool import Tool
 from genmcp.suite.client_capabilities import check_capabilities
 from genmcp.suite.input_required import Conversation
 from genmcp.suite.param_headers import check_param_headers
+from genmcp.suite.scopes import check_scopes
 from genmcp.wire.arguments import ArgumentsError
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class ToolCall:
 
         Raises:
             HeaderMismatch: a header does not say what the arguments say.
+            InsufficientScope: the caller's access token allows less than the tool needs.
             InvalidParams: the request state or the request itself is rejected.
             MissingRequiredClientCapability: the client lacks what the tool needs.
             OutputMismatch, CallbackReturnError: the author's fault, for masking.
@@ -72,6 +74,7 @@ class ToolCall:
             self.channel.caller.param_headers,
             request.params.arguments,
         )
+        check_scopes(self.served.required_scopes, self.channel.caller)
         unanswered = self.conversation.resume(request.params)
         if unanswered is not None:
             return unanswered
