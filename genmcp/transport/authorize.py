@@ -23,7 +23,13 @@ import trio
 
 from genmcp.access import Access
 from genmcp.authorization import InvalidToken, VerifierUnavailable
-from genmcp.errors import CallbackReturnError, InsufficientScope, InternalError, InvalidRequest
+from genmcp.errors import (
+    CallbackReturnError,
+    InsufficientScope,
+    InternalError,
+    InvalidRequest,
+    find_sole_leaf,
+)
 from genmcp.mux.failure import is_crash
 from genmcp.transport import headers as header
 from genmcp.transport.challenge import Challenges
@@ -130,25 +136,32 @@ class Gate:
         except VerifierUnavailable as error:
             _log.warning("access tokens cannot be verified: %s", error.reason)
             return _refuse_for_now(error.retry_after_seconds)
+        except InternalError as error:
+            return Refusal(500, error)
         except trio.TooSlowError:
             _log.warning("verifying an access token took over %g s", self._timeout_seconds)
             return _refuse_for_now(1)
 
     async def _verify(self, token: str) -> Access:
-        verifier = self._authorization.verifier
         try:
-            access = await verifier.verify(token)
-            # The author may return what the types forbid, such as None for a bad token.
-            if not isinstance(access, Access):  # pyright: ignore[reportUnnecessaryIsInstance]
-                # Its repr may be anything, the token included.
-                raise CallbackReturnError(verifier, "verify", type(access), "an Access")
-        except (InvalidToken, VerifierUnavailable):
-            raise
+            access = await self._ask(token)
         except BaseException as error:
+            leaf = find_sole_leaf(error)
+            if isinstance(leaf, InvalidToken | VerifierUnavailable):
+                raise leaf from None
             if not is_crash(error):
                 raise
             raise _mask(error, token) from None
         return self._authorization.check(access, self._resource)
+
+    async def _ask(self, token: str) -> Access:
+        verifier = self._authorization.verifier
+        access = await verifier.verify(token)
+        # The author may return what the types forbid, such as None for a bad token.
+        if not isinstance(access, Access):  # pyright: ignore[reportUnnecessaryIsInstance]
+            # Its type alone: its repr may hold the token.
+            raise CallbackReturnError(verifier, "verify", type(access), "an Access")
+        return access
 
     def _refuse(self, status: int, error: Problem | None, message: str) -> Refusal:
         url = self.metadata.url
