@@ -26,11 +26,21 @@ from genmcp.limits import LimitOptions, Limits
 from genmcp.mux import Mux
 from genmcp.mux.failure import is_crash
 from genmcp.tokens import Keyring
+from genmcp.transport.cors import answer_preflight, is_preflight
 from genmcp.transport.exchange import BodyTooLargeError, Exchange, Scope
 from genmcp.transport.headers import show
 from genmcp.transport.identify import Identity
-from genmcp.transport.inbound import Inbound, ReceivedNotification, ReceivedRequest, Refusal
+from genmcp.transport.inbound import (
+    VERBS,
+    Inbound,
+    ReceivedNotification,
+    ReceivedRequest,
+    Refusal,
+    refuse_limit,
+)
+from genmcp.transport.public_url import read_public_url
 from genmcp.transport.reply import Reply, render_accepted, render_refusal
+from genmcp.transport.sender import SenderRules
 from genmcp.transport.watch import run_watched
 
 if TYPE_CHECKING:
@@ -39,10 +49,13 @@ if TYPE_CHECKING:
     from genmcp.server import Server
     from genmcp.transport.exchange import Receive, Send
     from genmcp.transport.identify import Assigns, Principal
+    from genmcp.transport.public_url import PublicUrl
 
 SECRET_KEY_VARIABLE: Final = "GENMCP_SECRET_KEY"  # noqa: S105 - a name, not a secret
 """The environment variable read where no `secret_key` is given: one secret, or several
 with spaces between, the newest first."""
+
+DEFAULT_PATH: Final = "/mcp"
 
 KEEPALIVE_SECONDS: Final = 15.0
 
@@ -65,9 +78,16 @@ class StreamableHTTP:
 
     Args:
         server: who answers, usually a `Suite`.
-        path: where the endpoint is, below the path it is mounted at.
-        allowed_hosts: `Host` values answered besides loopback; see `HostRules`.
-        allowed_origins: `Origin` values answered besides loopback; see `OriginRules`.
+        public_url: what clients connect to, such as `"https://mcp.example.com/mcp"`,
+            whatever stands in between. Its host is answered as `Host`, its origin as
+            `Origin`, and its path is where the endpoint is.
+        path: where the endpoint is, below the path it is mounted at. Default: the path of
+            `public_url`, or `/mcp` without one. To be given besides a `public_url` where a
+            proxy changes the path.
+        allowed_hosts: `Host` values answered besides loopback and `public_url`; see
+            `HostRules`.
+        allowed_origins: `Origin` values answered besides loopback and `public_url`, whose
+            pages may read what is answered (CORS); see `OriginRules`.
         assigns: what handlers find in `channel.assigns`: a mapping, or a function,
             plain or async, that gets the ASGI scope and returns one. It may raise an
             `McpError` to refuse the request; it runs on the event loop.
@@ -87,14 +107,17 @@ class StreamableHTTP:
 
     Attributes:
         mux: runs the calls of this endpoint.
-        path: as given, without a trailing slash.
+        path: where the endpoint is, without a trailing slash.
+        public_url: what clients connect to, in its canonical form, if it was given.
+        senders: who may call.
     """
 
     def __init__(
         self,
         server: Server,
         *,
-        path: str = "/mcp",
+        public_url: str | None = None,
+        path: str | None = None,
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
         assigns: Assigns | None = None,
@@ -103,17 +126,21 @@ class StreamableHTTP:
         keepalive_seconds: float = KEEPALIVE_SECONDS,
         **limits: Unpack[LimitOptions],
     ) -> None:
-        if not path.startswith("/"):
+        if path is not None and not path.startswith("/"):
             raise ValueError(f'path must begin with a slash, such as "/mcp", got {path!r}')
         if keepalive_seconds <= 0:
             raise ValueError(f"keepalive_seconds must be positive, got {keepalive_seconds!r}")
-        self.path = path.rstrip("/")
+        self.public_url = None if public_url is None else read_public_url(public_url)
+        self.path = _find_path(path, self.public_url)
+        self.senders = SenderRules(
+            allowed_hosts=allowed_hosts,
+            allowed_origins=allowed_origins,
+            public_url=self.public_url,
+        )
         self._limits = Limits(**limits)
         self.mux = Mux(server, keyring=_make_keyring(secret_key), limits=self._limits)
         self._inbound = Inbound(
             server.methods(),
-            allowed_hosts=allowed_hosts,
-            allowed_origins=allowed_origins,
             max_body_bytes=self._limits.max_body_bytes,
             max_json_depth=self._limits.max_json_depth,
         )
@@ -160,9 +187,14 @@ class StreamableHTTP:
             await _answer_crash(exchange, error)
 
     async def _answer(self, scope: Scope, exchange: Exchange) -> None:
-        refusal = self._find_endpoint(scope) or self._inbound.check_head(
-            exchange.verb, exchange.headers
-        )
+        verdict = self.senders.judge(exchange.verb, exchange.headers)
+        # Before all else: from here on even a crash is answered so that a page can read it.
+        exchange.response_headers = verdict.headers
+        refusal = self._find_endpoint(scope) or verdict.refusal
+        if refusal is None and is_preflight(exchange.verb, exchange.headers):
+            await _answer_preflight(exchange)
+            return
+        refusal = refusal or self._inbound.check_head(exchange.verb, exchange.headers)
         if refusal is not None:
             await _refuse(exchange, refusal)
             return
@@ -187,7 +219,8 @@ class StreamableHTTP:
             # Servers differ in whether the path still holds what was mounted.
             route = path[len(mounted_at) :]
         route = route.removesuffix("/")
-        if route == self.path or (mounted_at and not route):
+        # A path that is told by the public URL has what it is mounted at in it.
+        if self.path in {route, mounted_at + route} or (mounted_at and not route):
             return None
         return Refusal(
             404,
@@ -204,11 +237,9 @@ class StreamableHTTP:
         except BodyTooLargeError:
             refusal = self._inbound.refuse_size()
         except trio.TooSlowError:
-            seconds = f"{self._limits.body_timeout_seconds:g} s"
-            refusal = Refusal(
-                408,
-                InvalidRequest(f"The body was not here within {seconds} (body_timeout_seconds)"),
-            )
+            seconds = self._limits.body_timeout_seconds
+            message = f"The body was not here within {seconds:g} s (body_timeout_seconds)"
+            refusal = refuse_limit(408, message, "body_timeout_seconds", seconds)
         await _refuse(exchange, refusal, drain=False)
         return None
 
@@ -232,9 +263,23 @@ class StreamableHTTP:
                 await exchange.write(Failed(_shutting_down()))
 
 
+def _find_path(path: str | None, public_url: PublicUrl | None) -> str:
+    if path is not None:
+        return path.rstrip("/")
+    return DEFAULT_PATH if public_url is None else public_url.path
+
+
 async def _refuse(exchange: Exchange, refusal: Refusal, *, drain: bool = True) -> None:
     _log.info("refused with %d: %s", refusal.status, refusal.error)
     await exchange.refuse(refusal, drain=drain)
+
+
+async def _answer_preflight(exchange: Exchange) -> None:
+    answer = answer_preflight(exchange.headers, VERBS)
+    if isinstance(answer, Refusal):
+        await _refuse(exchange, answer)
+    else:
+        await exchange.send_early(answer)
 
 
 def _shutting_down() -> McpError:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import attrs
 import trio
 
 from genmcp.events import ClientGone, Sink
@@ -154,20 +155,27 @@ class Exchange(Sink):
         await self._send_parts(self.reply.render(event))
 
     async def refuse(self, refusal: Refusal, *, drain: bool = True) -> None:
-        """Send a refusal.
+        """Send a refusal; see `send_early`.
+
+        Raises:
+            ClientGone: nobody was there to take it.
+        """
+        whole = render_refusal(refusal.status, refusal.error, refusal.request_id, refusal.headers)
+        await self.send_early(whole, drain=drain)
+
+    async def send_early(self, whole: Whole, *, drain: bool = True) -> None:
+        """Send a complete response to a request whose body may not have been read.
 
         Args:
-            refusal: what to answer.
+            whole: the response.
             drain: read what is left of a small body first; without it, or when more
                 is left, the connection is closed after the answer.
 
         Raises:
             ClientGone: nobody was there to take it.
         """
-        headers = refusal.headers
         if not (self._body_read or (drain and await self._drain())) and self._is_http1:
-            headers = (*headers, (b"connection", b"close"))
-        whole = render_refusal(refusal.status, refusal.error, refusal.request_id, headers)
+            whole = attrs.evolve(whole, headers=(*whole.headers, (b"connection", b"close")))
         await self.send_whole(whole)
 
     async def send_whole(self, whole: Whole) -> None:

@@ -33,6 +33,8 @@ TRANSFER_ENCODING: Final = b"transfer-encoding"
 PROTOCOL_VERSION: Final = b"mcp-protocol-version"
 METHOD: Final = b"mcp-method"
 NAME: Final = b"mcp-name"
+REQUEST_METHOD: Final = b"access-control-request-method"
+REQUEST_HEADERS: Final = b"access-control-request-headers"
 
 _PARAM_PREFIX: Final = b"mcp-param-"
 _SPELLINGS: Final = {
@@ -46,6 +48,8 @@ _SPELLINGS: Final = {
     PROTOCOL_VERSION: "MCP-Protocol-Version",
     METHOD: "Mcp-Method",
     NAME: "Mcp-Name",
+    REQUEST_METHOD: "Access-Control-Request-Method",
+    REQUEST_HEADERS: "Access-Control-Request-Headers",
 }
 _VISIBLE: Final = re.compile(rb"[\t\x20-\x7e]*")
 _WRAPPED_START: Final = "=?base64?"
@@ -59,7 +63,7 @@ class RequestHeaders:
 
     Attributes:
         values: lower-case name to value, outer spaces and tabs removed. Of a header
-            sent more than once, the last.
+            sent more than once, the last; the one list among them is put together.
         params: the same for `Mcp-Param-*`, by what follows that prefix.
         repeated: the headers sent more than once, as they are spelled.
     """
@@ -105,7 +109,9 @@ def scan_headers(pairs: Iterable[tuple[bytes, bytes]]) -> RequestHeaders:
     repeated: list[str] = []
     for raw_name, value in pairs:
         name = raw_name.lower()
-        if name in _SPELLINGS:
+        if name == REQUEST_HEADERS and name in values:
+            values[name] += b"," + value
+        elif name in _SPELLINGS:
             if name in values:
                 repeated.append(_SPELLINGS[name])
             values[name] = value.strip(b" \t")
@@ -172,7 +178,12 @@ def _read_param(value: bytes) -> str | None:
 
 def show(value: str | bytes) -> str:
     """Return a value a stranger sent as it may stand in a message: quoted and short."""
+    return ascii(shorten(value))
+
+
+def shorten(value: str | bytes) -> str:
+    """Return a value a stranger sent as it may stand in JSON, which quotes it: short."""
     text = value.decode("latin-1") if isinstance(value, bytes) else value
     if len(text) > _MAX_SHOWN_CHARACTERS:
         text = text[:_MAX_SHOWN_CHARACTERS] + "..."
-    return ascii(text)
+    return text

@@ -2,14 +2,15 @@
 
 Layer: transport, pure; the station of a call between the shell (`genmcp.transport.
 asgi`) and `genmcp.mux.call`. The shell calls `check_head` when the head of a request has
-arrived, and `read_body` when its body has; what comes back is a `Refusal` to send, a
-notification, or a request for the mux. Nothing here waits, reads or writes.
+arrived (and `genmcp.transport.sender` has nothing against who sent it), and `read_body`
+when its body has; what comes back is a `Refusal` to send, a notification, or a request
+for the mux. Nothing here waits, reads or writes.
 
 The order of the checks is the protocol's where it fixes one, and each answer depends
 on it: a header that differs from the body is -32020 even if it names a version that
 is not served, and a missing `_meta` is -32602 before any header is looked at.
 
-    check_head   Origin and Host, verb, type, encoding and declared length
+    check_head   verb, type, encoding and declared length
     read_body    size, JSON, one message, `_meta`, version header, version served,
                  Mcp-Method, Mcp-Name (`genmcp.transport.envelope`), method served, params
 
@@ -34,8 +35,8 @@ from genmcp.transport.envelope import (
     read_meta,
 )
 from genmcp.transport.headers import RequestHeaders, read_params, show
-from genmcp.transport.origin import HostRules, OriginRules
-from genmcp.wire.json_text import read_json
+from genmcp.transport.setting import describe_setting
+from genmcp.wire.json_text import TooDeepError, read_json
 from genmcp.wire.messages import (
     MessageError,
     NotificationMessage,
@@ -46,10 +47,13 @@ from genmcp.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
     from genmcp.caller import Caller
     from genmcp.transport.reply import HeaderPairs
+
+VERBS: Final = ("POST",)
+"""The HTTP methods that are served."""
 
 _MAX_LENGTH_DIGITS: Final = 18
 
@@ -98,21 +102,17 @@ class Inbound:
 
     Args:
         methods: the methods that are answered, as `Server.methods` gives them.
-        allowed_hosts: see `genmcp.transport.origin.HostRules`.
-        allowed_origins: see `genmcp.transport.origin.OriginRules`.
         max_body_bytes: the largest body that is read.
         max_json_depth: how deep its arrays and objects may be nested.
 
     Raises:
-        ValueError: a host, an origin or a limit makes no sense.
+        ValueError: a limit is not positive.
     """
 
     def __init__(
         self,
         methods: Collection[str],
         *,
-        allowed_hosts: Iterable[str] = (),
-        allowed_origins: Iterable[str] = (),
         max_body_bytes: int = DEFAULT_LIMITS.max_body_bytes,
         max_json_depth: int = DEFAULT_LIMITS.max_json_depth,
     ) -> None:
@@ -122,39 +122,13 @@ class Inbound:
             raise ValueError(f"max_json_depth must be positive, got {max_json_depth!r}")
         self.max_body_bytes = max_body_bytes
         self._methods = frozenset(methods)
-        self._hosts = HostRules(allowed_hosts)
-        self._origins = OriginRules(allowed_origins)
         self._max_json_depth = max_json_depth
 
     # -- the head ----------------------------------------------------------------
 
     def check_head(self, verb: str, headers: RequestHeaders) -> Refusal | None:
-        """Check what is known before the body; return a refusal, or `None` to go on.
-
-        A request without `Host` passes: HTTP/1.1 parsers refuse it, and every browser,
-        which is whom the check is about, sends one.
-        """
-        # A preflight of an allowed origin will be answered between these two.
-        return (
-            self._check_sender(headers)
-            or (None if verb == "POST" else _refuse_verb(verb))
-            or self._check_body_headers(headers)
-        )
-
-    def _check_sender(self, headers: RequestHeaders) -> Refusal | None:
-        origin = headers.get(header.ORIGIN)
-        if origin is not None:
-            if "Origin" in headers.repeated:
-                return _refuse(403, "The header Origin was sent more than once")
-            if not self._origins.allows(origin):
-                return _refuse(403, f"Origin {show(origin)} is not allowed here (allowed_origins)")
-        host = headers.get(header.HOST)
-        if host is not None:
-            if "Host" in headers.repeated:
-                return _refuse(400, "The header Host was sent more than once")
-            if not self._hosts.allows(host):
-                return _refuse(403, f"Host {show(host)} is not allowed here (allowed_hosts)")
-        return None
+        """Check what is known before the body; return a refusal, or `None` to go on."""
+        return (None if verb in VERBS else _refuse_verb(verb)) or self._check_body_headers(headers)
 
     def _check_body_headers(self, headers: RequestHeaders) -> Refusal | None:
         for spelling in ("Content-Type", "Content-Length", "Content-Encoding"):
@@ -187,7 +161,12 @@ class Inbound:
 
     def refuse_size(self) -> Refusal:
         """Return the refusal of a body over the limit, declared or found while reading."""
-        return _refuse(413, f"The body is larger than {self.max_body_bytes} bytes (max_body_bytes)")
+        return refuse_limit(
+            413,
+            f"The body is larger than {self.max_body_bytes} bytes (max_body_bytes)",
+            "max_body_bytes",
+            self.max_body_bytes,
+        )
 
     # -- the body ----------------------------------------------------------------
 
@@ -197,6 +176,9 @@ class Inbound:
             return self.refuse_size()
         try:
             message = read_message(read_json(body, max_depth=self._max_json_depth))
+        except TooDeepError as error:
+            data = describe_setting("max_json_depth", limit=error.max_depth)
+            return Refusal(400, ParseError(f"{error.message} (max_json_depth)", data=data))
         except ParseError as error:
             return Refusal(400, error)
         except MessageError as error:
@@ -221,13 +203,19 @@ class Inbound:
         return ReceivedRequest(request, caller)
 
 
+def refuse_limit(status: int, message: str, setting: str, limit: float) -> Refusal:
+    """Return the refusal of a request that goes beyond a limit."""
+    return Refusal(status, InvalidRequest(message, data=describe_setting(setting, limit=limit)))
+
+
 def _refuse(status: int, message: str, headers: HeaderPairs = ()) -> Refusal:
     return Refusal(status, InvalidRequest(message), headers=headers)
 
 
 def _refuse_verb(verb: str) -> Refusal:
+    allow = ", ".join(VERBS).encode("ascii")
     return _refuse(
-        405, f"{show(verb)} is not served here; send each message by POST", ((b"allow", b"POST"),)
+        405, f"{show(verb)} is not served here; send each message by POST", ((b"allow", allow),)
     )
 
 

@@ -1,6 +1,6 @@
 """Who may call from where: the rules for `Host` and `Origin`.
 
-Layer: transport, pure; asked by `genmcp.transport.inbound` before anything else.
+Layer: transport, pure; asked by `genmcp.transport.sender` before anything else.
 
 Two attacks come through a browser on the user's own machine. A page of a foreign site
 posts to a local server: its `Origin` gives it away. A page whose own name was made to
@@ -73,7 +73,7 @@ class HostRules:
     """
 
     def __init__(self, allowed_hosts: Iterable[str] = ()) -> None:
-        entries = _list_entries("allowed_hosts", allowed_hosts)
+        entries = list_entries("allowed_hosts", allowed_hosts)
         self._any = ANY in entries
         self._allowed = {_read_host_entry(entry) for entry in entries if entry != ANY}
 
@@ -106,7 +106,7 @@ class OriginRules:
     """
 
     def __init__(self, allowed_origins: Iterable[str] = ()) -> None:
-        entries = _list_entries("allowed_origins", allowed_origins)
+        entries = list_entries("allowed_origins", allowed_origins)
         self._any = ANY in entries
         self._allowed = {_read_origin_entry(entry) for entry in entries if entry != ANY}
 
@@ -188,7 +188,12 @@ def _is_ipv4_loopback(name: str) -> bool:
         return False
 
 
-def _list_entries(setting: str, entries: Iterable[str]) -> list[str]:
+def list_entries(setting: str, entries: Iterable[str]) -> list[str]:
+    """Return the entries of a setting.
+
+    Raises:
+        TypeError: a single string was given, which would be taken letter by letter.
+    """
     if isinstance(entries, str):
         raise TypeError(f"{setting} must be a list of strings, got the string {entries!r}")
     return list(entries)

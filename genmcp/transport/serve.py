@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("genmcp.transport")
 
-DEFAULT_PATH: Final = "/mcp"
 _WILDCARDS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - to tell them, not to bind them
 
 
@@ -188,7 +187,7 @@ def make_endpoint(
     bound = _find_host_name(host)
     app = StreamableHTTP(
         server,
-        path=DEFAULT_PATH if path is None else path,
+        path=path,
         allowed_hosts=names if isinstance(names, str) or bound is None else [*names, bound],
         **options,
     )

@@ -42,6 +42,17 @@ _MOST_SHOWN: Final = 60
 _PLAIN_ONLY: Final = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
+class TooDeepError(ParseError):
+    """The JSON is nested deeper than is read.
+
+    Wire form: -32700, as any `ParseError`.
+    """
+
+    def __init__(self, max_depth: int) -> None:
+        super().__init__(f"The JSON is nested deeper than {max_depth} levels")
+        self.max_depth = max_depth
+
+
 def read_json(text: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
     """Read one JSON text.
 
@@ -54,17 +65,18 @@ def read_json(text: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
             written again, which is 254.
 
     Raises:
-        ParseError: it is not JSON, not UTF-8, nested deeper than `max_depth`, has a
-            member twice, or a number this machine cannot hold. Wire form: -32700.
+        ParseError: it is not JSON, not UTF-8, has a member twice, or a number this
+            machine cannot hold. Wire form: -32700.
+        TooDeepError: it is nested deeper than `max_depth`; a `ParseError` too.
     """
     max_depth = min(max_depth, MAX_WRITE_DEPTH)
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise ParseError(_parse_problem(text, error, max_depth)) from None
+        raise _make_parse_error(text, error, max_depth) from None
     # No text is deeper than it has brackets; few have this many.
     if text.count(b"{") + text.count(b"[") > max_depth and _is_deeper(value, max_depth):
-        raise ParseError(_too_deep(max_depth))
+        raise TooDeepError(max_depth)
     if _looks_odd(text, value):
         _check_slowly(text)
     return value
@@ -163,11 +175,13 @@ def _shorten(text: str) -> str:
 # -- reading: saying what is wrong -------------------------------------------------
 
 
-def _too_deep(max_depth: int) -> str:
-    return f"The JSON is nested deeper than {max_depth} levels"
+def _make_parse_error(text: bytes, error: orjson.JSONDecodeError, max_depth: int) -> ParseError:
+    problem = _find_problem(text, error)
+    return TooDeepError(max_depth) if problem is None else ParseError(problem)
 
 
-def _parse_problem(text: bytes, error: orjson.JSONDecodeError, max_depth: int) -> str:
+def _find_problem(text: bytes, error: orjson.JSONDecodeError) -> str | None:
+    """Say why the text is not JSON; `None` if it is just too deep to tell."""
     if not text.strip():
         return "There is no JSON: the text is empty"
     if text.startswith(b"\xef\xbb\xbf"):
@@ -177,7 +191,7 @@ def _parse_problem(text: bytes, error: orjson.JSONDecodeError, max_depth: int) -
     except UnicodeDecodeError as fault:
         return f"The text is not UTF-8: byte {fault.start} ({text[fault.start]:#04x}) is wrong"
     if "depth limit" in error.msg:
-        return _too_deep(max_depth)
+        return None
     if "infinity" in error.msg:
         return "A number is too great for a 64-bit float"
     place = f"line {error.lineno} column {error.colno}"

@@ -132,7 +132,7 @@ async def test_notification_is_accepted_whatever_the_server_makes_of_it(method: 
     body = json.dumps({"jsonrpc": "2.0", "method": method, "params": {"requestId": 1}}).encode()
     connection = await Connection(body, {b"host": b"localhost"}).run(app)
     assert (connection.status, connection.body) == (202, b"")
-    assert connection.headers == {b"content-length": b"0"}
+    assert connection.headers == {b"content-length": b"0", b"vary": b"Origin"}
     assert [notification.method for notification in server.notifications] == [method]
 
 
