@@ -30,6 +30,11 @@ def _check_verifier(_: Any, field: attrs.Attribute[Any], value: object) -> None:
         )
 
 
+def _check_name(_: Any, field: attrs.Attribute[Any], value: object) -> None:
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise TypeError(f"Authorization: resource_name must be a str, got {show(value)}")
+
+
 def _read_list(setting: str, given: object) -> tuple[Any, ...]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise TypeError(f"Authorization: {setting} must be a list of strings, got {show(given)}")
@@ -45,7 +50,7 @@ def _read_servers(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _read_audiences(given: Iterable[str]) -> frozenset[str]:
-    audiences = _read_list("extra_audiences", given)
+    audiences: tuple[object, ...] = _read_list("extra_audiences", given)
     for audience in audiences:
         if not isinstance(audience, str) or not audience.strip():
             raise TypeError(
@@ -56,7 +61,7 @@ def _read_audiences(given: Iterable[str]) -> frozenset[str]:
                 "Authorization: extra_audiences are compared whole, and there is no wildcard: "
                 "tokens for other servers would be taken; name each audience"
             )
-    return frozenset(canonicalize(audience) for audience in audiences)
+    return frozenset(canonicalize(str(audience)) for audience in audiences)
 
 
 def _read_scopes(setting: str, given: object) -> frozenset[str]:
@@ -162,14 +167,11 @@ class Authorization:
     extra_audiences: frozenset[str] = attrs.field(
         kw_only=True, default=frozenset[str](), converter=_read_audiences
     )
-    resource_name: str | None = attrs.field(kw_only=True, default=None)
+    resource_name: str | None = attrs.field(kw_only=True, default=None, validator=_check_name)
     resource_documentation: str | None = attrs.field(kw_only=True, default=None)
     clock: Callable[[], float] = attrs.field(kw_only=True, default=time.time, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        name: object = self.resource_name
-        if name is not None and (not isinstance(name, str) or not name.strip()):
-            raise TypeError(f"Authorization: resource_name must be a str, got {show(name)}")
         if self.resource_documentation is not None:
             check_url("Authorization: resource_documentation", self.resource_documentation)
 

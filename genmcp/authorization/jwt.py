@@ -30,7 +30,7 @@ except ImportError as error:
 from genmcp.access import Access
 from genmcp.authorization.identifiers import check_url
 from genmcp.authorization.jwks import JwkSet
-from genmcp.authorization.keys import FITTING, read_keys
+from genmcp.authorization.keys import FITTING, IssuerKeys, read_keys
 from genmcp.authorization.verifier import InvalidToken, TokenVerifier
 from genmcp.errors import ParseError, show
 from genmcp.wire.json_text import read_json
@@ -141,7 +141,7 @@ class JwtVerifier(TokenVerifier):
         """Take a token apart; nothing in it is known to be true."""
         try:
             signed = jws.extract_compact(token.encode("ascii"), registry=self._registry)
-            header: object = signed.headers()
+            header = cast("object", signed.headers())
         except (JoseError, ValueError, TypeError, RecursionError):
             raise InvalidToken(_MALFORMED) from None
         if not isinstance(header, dict):
@@ -235,7 +235,7 @@ def _read_leeway(given: object) -> int:
     return given
 
 
-def _read_given(keys: Mapping[str, Any]) -> Any:
+def _read_given(keys: Mapping[str, Any]) -> IssuerKeys:
     try:
         return read_keys(keys)
     except ValueError as error:

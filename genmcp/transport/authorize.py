@@ -19,16 +19,18 @@ import secrets
 import traceback
 from typing import TYPE_CHECKING, Final
 
+import attrs
 import trio
 
 from genmcp.access import Access
-from genmcp.authorization import InvalidToken, VerifierUnavailable
+from genmcp.authorization import Authorization, InvalidToken, VerifierUnavailable
 from genmcp.errors import (
     CallbackReturnError,
     InsufficientScope,
     InternalError,
     InvalidRequest,
     find_sole_leaf,
+    show,
 )
 from genmcp.mux.failure import is_crash
 from genmcp.transport import headers as header
@@ -38,7 +40,6 @@ from genmcp.transport.resource_metadata import ResourceMetadata
 from genmcp.transport.watch import watch_over
 
 if TYPE_CHECKING:
-    from genmcp.authorization import Authorization
     from genmcp.transport.challenge import Problem
     from genmcp.transport.exchange import Exchange
     from genmcp.transport.headers import RequestHeaders
@@ -142,6 +143,13 @@ class Gate:
             _log.warning("verifying an access token took over %g s", self._timeout_seconds)
             return _refuse_for_now(1)
 
+    def complete(self, refusal: Refusal) -> Refusal:
+        """Add the challenge to what the application refused for want of a scope."""
+        if not isinstance(refusal.error, InsufficientScope):
+            return refusal
+        error, headers = self.challenges.challenge(refusal.error)
+        return attrs.evolve(refusal, error=error, headers=(*refusal.headers, *headers))
+
     async def _verify(self, token: str) -> Access:
         try:
             access = await self._ask(token)
@@ -172,6 +180,37 @@ class Gate:
             InvalidRequest(f"{message} ({url} says where tokens come from)", data=data),
             headers=self.challenges.render(error, None if error is None else message),
         )
+
+
+def make_gate(
+    authorization: Authorization | None,
+    public_url: PublicUrl | None,
+    *,
+    has_principal: bool,
+    timeout_seconds: float,
+) -> Gate | None:
+    """Return the gate of an endpoint with these settings, `None` for one without tokens.
+
+    Raises:
+        ValueError: a setting is missing, or is one too many.
+        TypeError: `authorization` is none.
+    """
+    if authorization is None:
+        return None
+    # The type says so, but a verifier alone is an easy slip.
+    if not isinstance(authorization, Authorization):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"authorization must be an Authorization, got {show(authorization)}")
+    if public_url is None:
+        raise ValueError(
+            "authorization needs public_url, the URL that clients connect to and that "
+            'their access tokens are issued for: public_url="https://mcp.example.com/mcp"'
+        )
+    if has_principal:
+        raise ValueError(
+            "principal and authorization both say who is calling; leave principal out, "
+            "and let the verifier give the subject it would"
+        )
+    return Gate(authorization, public_url, timeout_seconds)
 
 
 def _refuse_for_now(retry_after_seconds: int) -> Refusal:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
+    from genmcp.authorization import Authorization
     from genmcp.transport.identify import Assigns, Principal
 
 _log: Final = logging.getLogger("genmcp.transport")
@@ -35,6 +36,7 @@ class EndpointOptions(LimitOptions, total=False):
 
     allowed_hosts: Iterable[str]
     allowed_origins: Iterable[str]
+    authorization: Authorization | None
     assigns: Assigns | None
     principal: Principal | None
     secret_key: str | bytes | Sequence[str | bytes] | None
