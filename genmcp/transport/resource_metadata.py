@@ -35,7 +35,6 @@ _PREFLIGHT: Final[HeaderPairs] = (
     (b"access-control-allow-methods", b"GET, HEAD"),
     (b"access-control-allow-headers", b"*"),
     (b"access-control-max-age", b"86400"),
-    (b"content-length", b"0"),
 )
 _CACHED: Final[HeaderPairs] = ((b"cache-control", b"public, max-age=3600"),)
 
