@@ -10,26 +10,16 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
-from genmcp.cli.target import UsageError
+from genmcp.cli.target import SERVER_HELP, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SERVE_HELP: Final = """\
-Serve a server over Streamable HTTP. Ctrl-C stops it in good order, a second one at once.
-
-The environment sets what no option does: GENMCP_HOST, GENMCP_PORT, GENMCP_PATH,
-GENMCP_GRACE_SECONDS, GENMCP_ALLOWED_HOSTS and GENMCP_ALLOWED_ORIGINS (with commas
-between), GENMCP_LOG_LEVEL; and GENMCP_SECRET_KEY, which no option can, as other users
-of a machine may read the command line (several secrets, newest first: spaces between).
-"""
 _CALL_HELP: Final = """\
 Call a tool and print the text of its result; progress and logs go to stderr. The exit
 status is 1 if the tool failed.
 """
-_SERVER_HELP: Final = "module:attribute, or path/to/file.py:attribute"
-_CALLED_HELP: Final = f"{_SERVER_HELP}; or the URL of a server that runs"
-_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+_CALLED_HELP: Final = f"{SERVER_HELP}; or the URL of a server that runs"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,7 +55,7 @@ def _run(parsed: argparse.Namespace, *, owns_process: bool) -> int:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = _make_parser()
+    parser = _make_parser(sys.argv[1:] if arguments is None else arguments)
     parsed, rest = parser.parse_known_args(arguments)
     # argparse takes all of a list in one go: what comes behind an option is left over.
     if parsed.command == "call":
@@ -76,42 +66,22 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parsed
 
 
-def _make_parser() -> argparse.ArgumentParser:
+def _make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="genmcp", description="Run MCP servers, and try them.")
     parser.add_argument("--version", action="version", version=f"genmcp {_find_version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    serve = commands.add_parser("serve", help="serve over HTTP", description=_SERVE_HELP)
-    _add_serve(serve)
+    serve = commands.add_parser("serve", help="serve over HTTP")
+    if "serve" in arguments:
+        # Here, for the same reason as in `_run`.
+        from genmcp.cli.serve_flags import add_serve_flags  # noqa: PLC0415
+
+        add_serve_flags(serve)
     tools = commands.add_parser("tools", help="list the tools of a server")
     tools.add_argument("server", help=_CALLED_HELP)
     tools.add_argument("--json", action="store_true", help="print them as clients get them")
     call = commands.add_parser("call", help="call a tool", description=_CALL_HELP)
     _add_call(call)
     return parser
-
-
-def _add_serve(serve: argparse.ArgumentParser) -> None:
-    serve.add_argument("server", help=_SERVER_HELP)
-    serve.add_argument("--host", help="the address to bind (127.0.0.1)")
-    serve.add_argument("--port", help="the port, 0 for a free one (8000)")
-    serve.add_argument("--path", help="where the endpoint is (/mcp)")
-    serve.add_argument("--grace-seconds", help="how long a shutdown may take (10)")
-    serve.add_argument(
-        "--allowed-host",
-        action="append",
-        metavar="HOST",
-        help="a host clients may connect to, besides this machine; may be repeated",
-    )
-    serve.add_argument(
-        "--allowed-origin",
-        action="append",
-        metavar="ORIGIN",
-        help="an origin whose pages may call, besides this machine; may be repeated",
-    )
-    serve.add_argument("--log-level", choices=_LEVELS, help="what is logged, to stderr (info)")
-    serve.add_argument("--certfile", help="a PEM file with the certificate chain, for TLS")
-    serve.add_argument("--keyfile", help="a PEM file with its private key")
-    serve.add_argument("--http2", action="store_true", help="speak HTTP/2 as well")
 
 
 def _add_call(call: argparse.ArgumentParser) -> None:

@@ -12,27 +12,29 @@ import os
 import sys
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from genmcp.cli.target import Served, UsageError, load_server
+from genmcp.cli.number_settings import find_endpoint_numbers, find_port_numbers
+from genmcp.cli.serve_flags import LEVELS
+from genmcp.cli.settings import Settings, read_list
+from genmcp.cli.target import UsageError, load_server
 from genmcp.cli.watchdog import Watchdog
-from genmcp.transport.asgi import StreamableHTTP
+from genmcp.transport.asgi import SECRET_KEY_VARIABLE, StreamableHTTP
 from genmcp.transport.runner.signals import stopping_on_signals
 from genmcp.transport.serve import make_endpoint, serve
+from genmcp.transport.setting import name_flag, name_variable
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from genmcp.mux import Mux
 
-T = TypeVar("T")
+_log: Final = logging.getLogger("genmcp.cli")
 
 _LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _MAX_PORT: Final = 65535
-_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 # How much of the grace time is left, when `serve` has had its own, to end a process that is
 # stuck; and how soon at the soonest a process is taken to be stuck.
 _SPARE_SHARE: Final = 0.1
@@ -54,34 +56,36 @@ def run_serve(parsed: argparse.Namespace, *, owns_process: bool) -> int:
     Raises:
         UsageError: an option or variable makes no sense, or the target is no server.
     """
-    options: dict[str, Any] = {
-        "host": _find_setting(parsed, "host", str, "127.0.0.1"),
-        "port": _find_setting(parsed, "port", _read_port, 8000),
-        "certfile": parsed.certfile,
-        "keyfile": parsed.keyfile,
-        "http2": parsed.http2,
-    }
-    grace_seconds = _find_setting(parsed, "grace_seconds", _read_seconds, 10.0)
-    options["grace_seconds"], stuck_seconds = split_grace(grace_seconds)
-    level = _find_setting(parsed, "log_level", _read_level, None)
+    settings = Settings(parsed)
+    options = _take_port_options(settings)
+    options["http2"] = parsed.http2
+    options["grace_seconds"], stuck_seconds = split_grace(options["grace_seconds"])
+    level = _take_level(settings)
+    endpoint_options = _take_endpoint_options(settings)
     server = load_server(parsed.server)
     _configure_logging(level)
-    endpoint_options = _find_endpoint_options(parsed, server)
+    if isinstance(server, StreamableHTTP):
+        _check_ready_endpoint(parsed.server, settings, endpoint_options)
+        endpoint_options = {}
+    elif secrets := os.environ.get(SECRET_KEY_VARIABLE, "").split():
+        endpoint_options["secret_key"] = secrets
     try:
         app = make_endpoint(
             server, options["host"], endpoint_options.pop("path", None), endpoint_options
         )
     except ValueError as error:
-        return _say_error(str(error), status=2)
+        return _say_error(settings.blame(error), status=2)
     watchdog = Watchdog(stuck_seconds, partial(_describe_rest, app.mux))
     try:
-        return trio.run(_serve, app, options, watchdog)
+        return trio.run(_serve, app, options, settings, watchdog)
     finally:
         if not owns_process:
             watchdog.call_off()
 
 
-async def _serve(app: StreamableHTTP, options: dict[str, Any], watchdog: Watchdog) -> int:
+async def _serve(
+    app: StreamableHTTP, options: dict[str, Any], settings: Settings, watchdog: Watchdog
+) -> int:
     stop = trio.Event()
     with stopping_on_signals(stop, heard=watchdog.begin):
         try:
@@ -91,7 +95,7 @@ async def _serve(app: StreamableHTTP, options: dict[str, Any], watchdog: Watchdo
             reason = f"cannot serve on {options['host']}, port {options['port']}: {error}"
             return _say_error(reason, status=1)
         except ValueError as error:
-            return _say_error(str(error), status=2)
+            return _say_error(settings.blame(error), status=2)
     return 0
 
 
@@ -120,42 +124,44 @@ def _say_error(reason: str, *, status: int) -> int:
     return status
 
 
-def _find_endpoint_options(parsed: argparse.Namespace, server: Served) -> dict[str, Any]:
-    if isinstance(server, StreamableHTTP):
-        for name in ("path", "allowed_host", "allowed_origin"):
-            if getattr(parsed, name) is not None:
-                option = "--" + name.replace("_", "-")
-                raise UsageError(f"{option}: {parsed.server} is a StreamableHTTP, set it there")
-        return {}
-    options: dict[str, Any] = {
-        "path": _find_setting(parsed, "path", str, None),
-        "allowed_hosts": parsed.allowed_host or _find_list("ALLOWED_HOSTS"),
-        "allowed_origins": parsed.allowed_origin or _find_list("ALLOWED_ORIGINS"),
-    }
-    secrets = os.environ.get("GENMCP_SECRET_KEY", "").split()
-    if secrets:
-        options["secret_key"] = secrets
+def _take_port_options(settings: Settings) -> dict[str, Any]:
+    options: dict[str, Any] = {"host": "127.0.0.1", "port": 8000, "grace_seconds": 10.0}
+    settings.take(options, "host", str)
+    settings.take(options, "port", _read_port)
+    settings.take(options, "grace_seconds", _read_seconds)
+    settings.take(options, "certfile", str)
+    settings.take(options, "keyfile", str)
+    for number in find_port_numbers():
+        settings.take(options, number.name, number.read)
     return options
 
 
-def _find_setting(parsed: argparse.Namespace, name: str, read: Callable[[str], T], default: T) -> T:
-    """Return what the option says, or the variable, or `default`."""
-    given: str | None = getattr(parsed, name)
-    source = "--" + name.replace("_", "-")
-    if given is None:
-        source = f"GENMCP_{name.upper()}"
-        given = os.environ.get(source) or None
-    if given is None:
-        return default
-    try:
-        return read(given)
-    except ValueError as error:
-        raise UsageError(f"{source} must be {error}") from None
+def _take_endpoint_options(settings: Settings) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    settings.take(options, "public_url", str)
+    settings.take(options, "path", str)
+    settings.take(options, "allowed_hosts", read_list)
+    settings.take(options, "allowed_origins", read_list)
+    for number in find_endpoint_numbers():
+        settings.take(options, number.name, number.read)
+    return options
 
 
-def _find_list(name: str) -> list[str]:
-    entries = os.environ.get(f"GENMCP_{name}", "").split(",")
-    return [entry.strip() for entry in entries if entry.strip()]
+def _check_ready_endpoint(target: str, settings: Settings, options: dict[str, Any]) -> None:
+    """Refuse flags, and point to variables, that a `StreamableHTTP` cannot be told any more."""
+    for name in options:
+        if settings.find_flag(name) is not None:
+            raise UsageError(f"{name_flag(name)}: {target} is a StreamableHTTP, set it there")
+    if options:
+        # Not refused: the same environment may be for several servers.
+        unused = ", ".join(name_variable(name) for name in options)
+        _log.warning("%s is a StreamableHTTP, set it there: %s", target, unused)
+
+
+def _take_level(settings: Settings) -> str | None:
+    options: dict[str, Any] = {}
+    settings.take(options, "log_level", _read_level)
+    return options.get("log_level")
 
 
 def _read_port(text: str) -> int:
@@ -175,8 +181,8 @@ def _read_seconds(text: str) -> float:
 
 
 def _read_level(text: str) -> str:
-    if text.lower() not in _LEVELS:
-        raise ValueError(f"one of {', '.join(_LEVELS)}, not {text!r}")
+    if text.lower() not in LEVELS:
+        raise ValueError(f"one of {', '.join(LEVELS)}, not {text!r}")
     return text.upper()
 
 

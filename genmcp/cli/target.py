@@ -13,7 +13,7 @@ import inspect
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from genmcp.errors import show
 from genmcp.server import Server
@@ -21,6 +21,8 @@ from genmcp.transport.asgi import StreamableHTTP
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+SERVER_HELP: Final = "module:attribute, or path/to/file.py:attribute"
 
 Served: TypeAlias = Server | StreamableHTTP
 

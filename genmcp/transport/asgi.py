@@ -1,7 +1,8 @@
 """The ASGI application: one MCP endpoint over Streamable HTTP.
 
-Layer: transport, shell; the first station of a call, and the last. Next comes
-`genmcp.transport.inbound`, which says what was sent; then `genmcp.mux` runs it, and
+Layer: transport, shell; the first station of a call, and the last. It asks
+`genmcp.transport.sender` who may call, and `genmcp.transport.cors` what pages are told. Next
+comes `genmcp.transport.inbound`, which says what was sent; then `genmcp.mux` runs it, and
 `genmcp.transport.reply` says what to send back. `genmcp.transport.exchange` moves the
 bytes, `genmcp.transport.watch` keeps an eye on the client. For servers that run their
 applications on trio.

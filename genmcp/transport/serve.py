@@ -6,9 +6,8 @@ Layer: transport, shell. Puts `genmcp.transport.asgi` (the endpoint) on
 
 from __future__ import annotations
 
-import logging
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import trio
 from typing_extensions import Unpack
@@ -16,8 +15,8 @@ from typing_extensions import Unpack
 from genmcp.errors import show
 from genmcp.limits import LimitOptions
 from genmcp.server import Server
+from genmcp.transport.announcement import Announcer, find_host_name
 from genmcp.transport.asgi import StreamableHTTP
-from genmcp.transport.origin import read_authority
 
 if TYPE_CHECKING:
     import os
@@ -26,14 +25,11 @@ if TYPE_CHECKING:
     from genmcp.authorization import Authorization
     from genmcp.transport.identify import Assigns, Principal
 
-_log: Final = logging.getLogger("genmcp.transport")
-
-_WILDCARDS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - to tell them, not to bind them
-
 
 class EndpointOptions(LimitOptions, total=False):
     """What `serve` hands on to `StreamableHTTP`, which says what each one means."""
 
+    public_url: str | None
     allowed_hosts: Iterable[str]
     allowed_origins: Iterable[str]
     authorization: Authorization | None
@@ -89,8 +85,8 @@ async def serve(
     that shields itself, or swallows one cancellation after the other. (`genmcp serve`
     ends the process without them.)
 
-    Besides loopback, the host it is bound to is allowed as `Host`, unless that is a
-    wildcard.
+    Besides loopback and the host of `public_url`, the host it is bound to is allowed as
+    `Host`, unless that is a wildcard. The log says who is answered, and because of what.
 
     Args:
         server: a `Server`, usually a `Suite`; or a ready `StreamableHTTP`, which keeps
@@ -98,14 +94,15 @@ async def serve(
             served at, and for good.
         host: the name or address to bind; `"0.0.0.0"` or `"::"` for every interface.
         port: the port; 0 for a free one.
-        path: where the endpoint is; `/mcp` unless said otherwise.
+        path: where the endpoint is; the path of `public_url`, or `/mcp`, unless said
+            otherwise.
         grace_seconds: how long a shutdown may take.
         handle_signals: stop on SIGINT and SIGTERM, with whoever else does; a second one
             ends the process at once. For a program whose main thread runs this and little else.
         stop: an event that stops it when set. With `handle_signals`, a signal sets it.
         task_status: for `nursery.start`.
-        options: any of `StreamableHTTP` (`allowed_hosts`, `allowed_origins`, `assigns`,
-            `secret_key`, ...); `certfile` and `keyfile` for TLS; `http2=True` to speak
+        options: any of `StreamableHTTP` (`public_url`, `allowed_hosts`, `allowed_origins`,
+            `assigns`, `secret_key`, ...); `certfile` and `keyfile` for TLS; `http2=True` to speak
             HTTP/2 as well; and the limits `max_connections` (1000), `max_header_bytes`
             (32 KiB), `idle_timeout_seconds` (75), `read_timeout_seconds` and
             `write_timeout_seconds` (30 each).
@@ -133,22 +130,9 @@ async def serve(
     if app.mux.draining:
         raise RuntimeError("this StreamableHTTP was stopped, which is for good; make a new one")
     stop = trio.Event() if stop is None else stop
-    announcer = _Announcer(app.path, task_status)
+    announcer = Announcer(app, host, task_status)
     with stopping_on_signals(stop) if handle_signals else nullcontext():
         await run_asgi(app, config, drain=app.drain, stop=stop, task_status=announcer)
-
-
-class _Announcer:
-    """Makes of the URLs of a port those of the endpoint, and says them."""
-
-    def __init__(self, path: str, task_status: trio.TaskStatus[list[str]]) -> None:
-        self._path = path
-        self._task_status = task_status
-
-    def started(self, value: list[str] | None = None) -> None:
-        urls = [url + (self._path or "/") for url in value or ()]
-        _log.info("Serving MCP at %s", ", ".join(urls))
-        self._task_status.started(urls)
 
 
 def _take(options: Any, kind: type[Any]) -> dict[str, Any]:
@@ -186,34 +170,10 @@ def make_endpoint(
     names = options.pop("allowed_hosts", ())
     # A single string is for the endpoint to refuse.
     names = names if isinstance(names, str) else list(names)
-    bound = _find_host_name(host)
-    app = StreamableHTTP(
+    bound = find_host_name(host)
+    return StreamableHTTP(
         server,
         path=path,
         allowed_hosts=names if isinstance(names, str) or bound is None else [*names, bound],
         **options,
     )
-    _say_who_is_answered(host, bound, list(names))
-    return app
-
-
-def _find_host_name(host: str) -> str | None:
-    """Return the host to bind as a `Host` header has it; `None` for a wildcard."""
-    name = f"[{host}]" if ":" in host else host
-    if read_authority(name.encode("utf-8")) is None:
-        return None  # such as an IPv6 address with a zone
-    return None if host in _WILDCARDS else name
-
-
-def _say_who_is_answered(host: str, bound: str | None, names: list[str]) -> None:
-    if names:
-        _log.info("Answering as Host to loopback and %s", ", ".join(names))
-        return
-    authority = None if bound is None else read_authority(bound.encode("utf-8"))
-    if authority is None or not authority.loopback:
-        _log.warning(
-            "Other machines may reach this server at %s, but it answers as Host only to %s: "
-            "list in allowed_hosts what clients connect to",
-            host,
-            "loopback" if bound is None else f"loopback and {bound}",
-        )

@@ -14,12 +14,20 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 
 from genmcp.cli import main
+from genmcp.cli.number_settings import find_endpoint_numbers, find_port_numbers
 from genmcp.cli.serve_command import split_grace
+from genmcp.cli.settings import read_number, read_number_or_none, read_whole_number
 from genmcp.cli.watchdog import Watchdog
+from genmcp.limits import Limits
+from genmcp.transport.asgi import StreamableHTTP
+from genmcp.transport.serve import PortOptions
+from genmcp.transport.setting import name_flag
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -213,6 +221,78 @@ def test_options_reach_the_endpoint(tmp_path: Path) -> None:
         assert process.ask_get("mcp.example.com", "/mcp") == 404
 
 
+def test_the_public_url_and_limits_reach_the_endpoint(tmp_path: Path) -> None:
+    options = ["--public-url", "https://mcp.example.com/tools", "--max-body-bytes", "1"]
+    with serving(tmp_path, *options) as process:
+        process.wait_for(r"clients that connect to https://mcp\.example\.com/tools \(public_url\)")
+        process.wait_for(r"Host to loopback, mcp\.example\.com \(public_url\)")
+        assert process.ask_get("mcp.example.com", "/tools") == 405
+        assert process.ask_get("other.example.com", "/tools") == 403
+        connection = HTTPConnection("127.0.0.1", process.port, timeout=HANG_GUARD_SECONDS)
+        connection.request("POST", "/tools", b"{}")
+        response = connection.getresponse()
+        assert response.status == 413
+        assert b"--max-body-bytes" in response.read()
+        connection.close()
+
+
+def test_variables_say_what_flags_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: dict[str, Any] = {}
+
+    async def record(app: StreamableHTTP, **options: Any) -> None:
+        told.update(options, app=app)
+
+    monkeypatch.setattr("genmcp.cli.serve_command.serve", record)
+    for name, value in {
+        "GENMCP_PUBLIC_URL": "https://one.example/a",
+        "GENMCP_PATH": "/b",
+        "GENMCP_ALLOWED_HOSTS": "two.example, three.example:8443,",
+        "GENMCP_ALLOWED_ORIGINS": "https://four.example",
+        "GENMCP_MAX_BODY_BYTES": "10",
+        "GENMCP_CLEANUP_SECONDS": "1.5",
+        "GENMCP_MAX_THREADS": "",
+        "GENMCP_MAX_CONNECTIONS": "7",
+        "GENMCP_READ_TIMEOUT_SECONDS": "8",
+    }.items():
+        monkeypatch.setenv(name, value)
+    assert main(["serve", "served_app:suite", "--max-body-bytes", "11"]) == 0
+    app = told["app"]
+    assert app.public_url.url == "https://one.example/a"
+    assert app.path == "/b"
+    assert app.senders.allowed_hosts == ["two.example", "three.example:8443", "127.0.0.1"]
+    assert app.senders.allowed_origins == ["https://four.example"]
+    assert app._limits == Limits(max_body_bytes=11, cleanup_seconds=1.5)
+    assert (told["max_connections"], told["read_timeout_seconds"]) == (7, 8)
+
+
+def test_every_limit_has_a_flag_that_says_what_it_is_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    numbers = {number.name: number for number in [*find_endpoint_numbers(), *find_port_numbers()]}
+    limits = {field.name for field in attrs.fields(Limits)}
+    port = set(PortOptions.__annotations__) - {"http2", "certfile", "keyfile"}
+    assert set(numbers) == limits | port | {"keepalive_seconds"}
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--help"])
+    assert ended.value.code == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for number in numbers.values():
+        assert 10 < len(number.help) < 200
+        assert f"{name_flag(number.name)} N {number.help} ({number.default:.15g})" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("3", 3), ("none", None), (" None ", None), ("0.5", 0.5)]
+)
+def test_a_limit_that_may_be_none_can_be_told_so(text: str, value: float | None) -> None:
+    assert read_number_or_none(read_number)(text) == value
+
+
+def test_a_limit_that_may_be_none_says_so() -> None:
+    with pytest.raises(ValueError, match=r"^a whole number or none, not 'x, y'$"):
+        read_number_or_none(read_whole_number)("x, y")
+
+
 def test_the_log_level_is_set_before_the_server_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.root, "level", logging.INFO)
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -238,11 +318,27 @@ def test_a_port_in_use_is_one_line_and_status_1(capsys: pytest.CaptureFixture[st
         (["--grace-seconds", "-1"], {}, "--grace-seconds must be a number"),
         ([], {"GRACE_SECONDS": "soon"}, "GENMCP_GRACE_SECONDS must be a number"),
         ([], {"LOG_LEVEL": "loud"}, "GENMCP_LOG_LEVEL must be one of"),
-        ([], {"PATH": "mcp"}, "path must begin with a slash"),
-        (["--path", "mcp"], {"PATH": "/mcp"}, "path must begin with a slash"),
-        (["--allowed-host", "http://x"], {}, "allowed_hosts"),
-        ([], {"ALLOWED_HOSTS": "one.example, http://x"}, "'http://x' is not a host"),
-        ([], {"ALLOWED_ORIGINS": "null"}, "allowed_origins"),
+        ([], {"PATH": "mcp"}, "GENMCP_PATH must begin with a slash"),
+        (["--path", "mcp"], {"PATH": "/mcp"}, "--path must begin with a slash"),
+        (["--allowed-host", "http://x"], {}, "--allowed-host: 'http://x' is not a host"),
+        (
+            [],
+            {"ALLOWED_HOSTS": "one.example, http://x"},
+            "GENMCP_ALLOWED_HOSTS: 'http://x' is not a host",
+        ),
+        (["--allowed-origin", "x"], {}, "--allowed-origin: 'x' is not an origin"),
+        ([], {"ALLOWED_ORIGINS": "null"}, 'GENMCP_ALLOWED_ORIGINS: "null"'),
+        (["--public-url", "http://mcp.example.com"], {}, "--public-url must begin with https://"),
+        ([], {"PUBLIC_URL": "mcp.example.com"}, "GENMCP_PUBLIC_URL must begin with https://"),
+        (["--max-body-bytes", "4M"], {}, "--max-body-bytes must be a whole number, not '4M'"),
+        (["--max-body-bytes", "1.5"], {}, "--max-body-bytes must be a whole number"),
+        (["--max-body-bytes", "-1"], {}, "--max-body-bytes must be a positive whole number"),
+        (["--max-body-bytes", "9" * 5000], {}, "--max-body-bytes must be a whole number"),
+        ([], {"MAX_JSON_DEPTH": "0"}, "GENMCP_MAX_JSON_DEPTH must be a positive whole number"),
+        ([], {"BODY_TIMEOUT_SECONDS": "nan"}, "GENMCP_BODY_TIMEOUT_SECONDS must be a number"),
+        (["--keepalive-seconds", "0"], {}, "--keepalive-seconds must be positive"),
+        (["--max-connections", "0"], {}, "--max-connections must be greater than 0"),
+        ([], {"BACKLOG": "many"}, "GENMCP_BACKLOG must be a whole number"),
         ([], {"SECRET_KEY": "0123456789abcdef0123456789abcdef short"}, "16 bytes"),
         (["--certfile", "cert.pem"], {}, "certfile and keyfile"),
     ],
@@ -275,5 +371,26 @@ def test_options_of_a_ready_endpoint_are_refused(
 ) -> None:
     text = APP + "\nfrom genmcp import StreamableHTTP\napp = StreamableHTTP(suite)\n"
     (tmp_path / "ready_app.py").write_text(text, encoding="utf-8")
-    assert main(["serve", "ready_app:app", "--allowed-host", "one.example"]) == 2
-    assert "--allowed-host" in capsys.readouterr().err
+    for flag, value in (
+        ("--allowed-host", "one.example"),
+        ("--public-url", "https://one.example"),
+        ("--max-body-bytes", "10"),
+    ):
+        assert main(["serve", "ready_app:app", flag, value]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line == (
+            f"genmcp serve: error: {flag}: ready_app:app is a StreamableHTTP, set it there"
+        )
+
+
+def test_variables_a_ready_endpoint_cannot_use_are_pointed_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = APP + "\nfrom genmcp import StreamableHTTP\napp = StreamableHTTP(suite)\n"
+    (tmp_path / "told_app.py").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("GENMCP_PUBLIC_URL", "https://one.example")
+    monkeypatch.setenv("GENMCP_CERTFILE", "no.pem")
+    monkeypatch.setenv("GENMCP_KEYFILE", "no.pem")
+    assert main(["serve", "told_app:app"]) == 1  # for want of the certificate
+    warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert warnings == ["told_app:app is a StreamableHTTP, set it there: GENMCP_PUBLIC_URL"]

@@ -21,6 +21,7 @@ from genmcp.limits import LimitOptions, Limits
 from genmcp.providers import Tool
 from genmcp.suite import Suite
 from genmcp.testing import Client
+from genmcp.transport.announcement import describe_senders, find_warning
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.runner import RunnerConfig
 from genmcp.transport.serve import EndpointOptions, PortOptions, make_endpoint, serve
@@ -130,7 +131,29 @@ async def test_a_ready_endpoint_is_served_where_it_says() -> None:
 async def test_what_is_served_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "genmcp.transport")
     async with serving(make_suite()) as server:
-        assert [record.message for record in caplog.records] == [f"Serving MCP at {server.urls[0]}"]
+        assert [record.message for record in caplog.records] == [
+            f"Serving MCP at {server.urls[0]}",
+            "Answering as Host to loopback; as Origin to loopback",
+        ]
+
+
+async def test_what_is_derived_from_the_public_url_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "genmcp.transport")
+    options = {"public_url": "https://MCP.example.com/tools/", "allowed_hosts": ["10.0.0.7"]}
+    async with serving(make_suite(), **options) as server:
+        assert server.urls[0].endswith("/tools")
+        assert [record.message for record in caplog.records] == [
+            (
+                f"Serving MCP at {server.urls[0]}, for clients that connect to "
+                "https://mcp.example.com/tools (public_url)"
+            ),
+            (
+                "Answering as Host to loopback, mcp.example.com (public_url), 10.0.0.7 "
+                "(allowed_hosts); as Origin to loopback, https://mcp.example.com (public_url)"
+            ),
+        ]
 
 
 async def test_stopped_an_open_call_gets_a_last_frame_and_cleans_up() -> None:
@@ -247,25 +270,57 @@ async def _ask_under(app: StreamableHTTP, host: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("host", "allowed_hosts", "warned"),
+    ("host", "options", "warned"),
     [
-        ("127.0.0.1", [], False),
-        ("127.8.8.8", [], False),
-        ("localhost", [], False),
-        ("::1", [], False),
-        (EVERY_ADDRESS, [], True),
-        ("::", [], True),
-        ("192.0.2.7", [], True),
-        ("192.0.2.7", ["mcp.example.com"], False),
-        (EVERY_ADDRESS, ["*"], False),
+        ("127.0.0.1", {}, False),
+        ("127.8.8.8", {}, False),
+        ("localhost", {}, False),
+        ("::1", {}, False),
+        (EVERY_ADDRESS, {}, True),
+        ("::", {}, True),
+        ("192.0.2.7", {}, True),
+        ("192.0.2.7", {"allowed_hosts": ["mcp.example.com"]}, False),
+        ("192.0.2.7", {"public_url": "https://mcp.example.com/mcp"}, False),
+        (EVERY_ADDRESS, {"allowed_hosts": ["*"]}, False),
+        (EVERY_ADDRESS, {"public_url": "https://mcp.example.com/mcp"}, False),
     ],
 )
-def test_a_host_others_reach_without_allowed_hosts_is_warned_about(
-    host: str, allowed_hosts: list[str], caplog: pytest.LogCaptureFixture, *, warned: bool
+def test_a_host_others_reach_without_a_public_url_is_warned_about(
+    host: str, options: dict[str, Any], *, warned: bool
 ) -> None:
-    options = {"secret_key": KEY, "allowed_hosts": allowed_hosts}
-    make_endpoint(make_suite(), host, None, options)
-    assert ["allowed_hosts" in record.message for record in caplog.records] == [True] * warned
+    app = make_endpoint(make_suite(), host, None, {"secret_key": KEY, **options})
+    warning = find_warning(app, host)
+    assert (warning is not None) is warned
+    assert warning is None or ("public_url" in warning and "--allowed-host" in warning)
+
+
+@pytest.mark.parametrize("host", ["192.0.2.7", EVERY_ADDRESS])
+def test_a_ready_endpoint_is_warned_about_as_well(host: str) -> None:
+    warning = find_warning(StreamableHTTP(make_suite(), secret_key=KEY), host)
+    assert warning is not None
+    assert "only to loopback:" in warning
+
+
+@pytest.mark.parametrize(
+    ("host", "options", "said"),
+    [
+        ("127.0.0.1", {}, "as Host to loopback; as Origin to loopback"),
+        ("192.0.2.7", {}, "as Host to loopback, 192.0.2.7 (bound); as Origin to loopback"),
+        (
+            "2001:db8::7",
+            {"allowed_origins": ["https://app.example.com"]},
+            (
+                "as Host to loopback, [2001:db8::7] (bound); as Origin to loopback, "
+                "https://app.example.com (allowed_origins)"
+            ),
+        ),
+    ],
+)
+def test_who_is_answered_is_said_with_the_reason(
+    host: str, options: dict[str, Any], said: str
+) -> None:
+    app = make_endpoint(make_suite(), host, None, {"secret_key": KEY, **options})
+    assert describe_senders(app, host) == f"Answering {said}"
 
 
 def test_the_options_are_those_of_the_endpoint_and_the_port() -> None:
@@ -283,11 +338,18 @@ def test_the_options_are_those_of_the_endpoint_and_the_port() -> None:
         (SUITE, {"colour": "red"}, TypeError, "colour"),
         (SUITE, {"port": -1}, ValueError, "port"),
         (SUITE, {"path": "mcp"}, ValueError, "path"),
+        (SUITE, {"public_url": "http://mcp.example.com"}, ValueError, "public_url"),
         (SUITE, {"allowed_hosts": "one.example"}, TypeError, "allowed_hosts"),
         (SUITE, {"max_connections": 0}, ValueError, "max_connections"),
         (Suite, {}, TypeError, "Suite"),
         (None, {}, TypeError, "None"),
         (StreamableHTTP(make_suite(), secret_key=KEY), {"path": "/x"}, TypeError, "path"),
+        (
+            StreamableHTTP(make_suite(), secret_key=KEY),
+            {"public_url": "https://mcp.example.com"},
+            TypeError,
+            "public_url",
+        ),
         (
             StreamableHTTP(make_suite(), secret_key=KEY),
             {"secret_key": KEY},

@@ -1,0 +1,110 @@
+"""What a server that starts says about itself: where it is, and whom it answers.
+
+Layer: transport, shell; called by `genmcp.transport.serve` once the port is open. Most of
+it is derived, so it says from what: whoever is refused later finds the reason here.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from genmcp.transport.origin import read_authority
+from genmcp.transport.setting import name_flag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import trio
+
+    from genmcp.transport.asgi import StreamableHTTP
+
+_log: Final = logging.getLogger("genmcp.transport")
+
+_WILDCARDS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - to tell them, not to bind them
+
+
+class Announcer:
+    """Makes of the URLs of a port those of the endpoint, and says them.
+
+    Stands in for the `trio.TaskStatus` of whoever waits for the port to be open.
+
+    Args:
+        app: what is served.
+        host: what is bound.
+        task_status: told the URLs of the endpoint.
+    """
+
+    def __init__(
+        self, app: StreamableHTTP, host: str, task_status: trio.TaskStatus[list[str]]
+    ) -> None:
+        self._app = app
+        self._host = host
+        self._task_status = task_status
+
+    def started(self, value: list[str] | None = None) -> None:
+        """Announce the server at the URLs of its port."""
+        urls = [url + (self._app.path or "/") for url in value or ()]
+        _log.info("Serving MCP at %s%s", ", ".join(urls), _describe_public(self._app))
+        _log.info("%s", describe_senders(self._app, self._host))
+        if warning := find_warning(self._app, self._host):
+            _log.warning("%s", warning)
+        self._task_status.started(urls)
+
+
+def find_host_name(host: str) -> str | None:
+    """Return the host to bind as a `Host` header has it; `None` for a wildcard."""
+    name = f"[{host}]" if ":" in host else host
+    if read_authority(name.encode("utf-8")) is None:
+        return None  # such as an IPv6 address with a zone
+    return None if host in _WILDCARDS else name
+
+
+def _describe_public(app: StreamableHTTP) -> str:
+    public = app.public_url
+    if public is None:
+        return ""
+    shown = f", for clients that connect to {public.url} (public_url)"
+    if public.path == app.path:
+        return shown
+    return f"{shown}; what stands in between changes the path to {app.path or '/'} (path)"
+
+
+def describe_senders(app: StreamableHTTP, host: str) -> str:
+    """Say which `Host` and which `Origin` are answered, and because of what."""
+    bound, public = find_host_name(host), app.public_url
+    hosts = [
+        f"{name} ({'bound' if name == bound else 'allowed_hosts'})"
+        for name in app.senders.allowed_hosts
+        if not (name == bound and _is_loopback(name))
+    ]
+    origins = [f"{origin} (allowed_origins)" for origin in app.senders.allowed_origins]
+    if public is not None:
+        hosts.insert(0, f"{public.host} (public_url)")
+        origins.insert(0, f"{public.origin} (public_url)")
+    return f"Answering as Host to {_list(hosts)}; as Origin to {_list(origins)}"
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(["loopback", *names])
+
+
+def find_warning(app: StreamableHTTP, host: str) -> str | None:
+    """Return what to say where clients can reach a server that will refuse them all."""
+    bound = find_host_name(host)
+    others = {*app.senders.allowed_hosts} - {bound}
+    if others or app.public_url is not None:
+        return None
+    if bound is not None and _is_loopback(bound):
+        return None
+    answered = f"loopback and {bound}" if bound in app.senders.allowed_hosts else "loopback"
+    return (
+        f"Other machines may reach this server at {host}, but it answers as Host only to "
+        f"{answered}: set public_url ({name_flag('public_url')}) to the URL that clients "
+        f"connect to, or list hosts in allowed_hosts ({name_flag('allowed_hosts')})"
+    )
+
+
+def _is_loopback(name: str) -> bool:
+    authority = read_authority(name.encode("utf-8"))
+    return authority is not None and authority.loopback
