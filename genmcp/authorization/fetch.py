@@ -90,10 +90,14 @@ async def _fetch(url: str) -> Fetched:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             raise FetchError(f"{url}: it is compressed, which was not asked for")
         body = bytearray()
-        async for piece in response.aiter_raw():
-            body += piece
-            if len(body) > MAX_BYTES:
-                raise FetchError(f"{url}: it is larger than {MAX_BYTES} bytes")
+        # Not left half-way: nobody would finish the generators it is made of.
+        with trio.CancelScope() as enough:
+            async for piece in response.aiter_raw():
+                body += piece
+                if len(body) > MAX_BYTES:
+                    enough.cancel()
+        if len(body) > MAX_BYTES:
+            raise FetchError(f"{url}: it is larger than {MAX_BYTES} bytes")
         return Fetched(
             read_json(bytes(body)), _read_max_age(response.headers.get("cache-control", ""))
         )
