@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from genmcp.cli.number_settings import find_endpoint_numbers, find_port_numbers
+from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
 from genmcp.cli.serve_flags import LEVELS
 from genmcp.cli.settings import Settings, read_list
 from genmcp.cli.target import UsageError, load_server
@@ -131,8 +131,8 @@ def _take_port_options(settings: Settings) -> dict[str, Any]:
     settings.take(options, "grace_seconds", _read_seconds)
     settings.take(options, "certfile", str)
     settings.take(options, "keyfile", str)
-    for number in find_port_numbers():
-        settings.take(options, number.name, number.read)
+    for limit in find_port_limits():
+        settings.take(options, limit.name, limit.read)
     return options
 
 
@@ -142,8 +142,8 @@ def _take_endpoint_options(settings: Settings) -> dict[str, Any]:
     settings.take(options, "path", str)
     settings.take(options, "allowed_hosts", read_list)
     settings.take(options, "allowed_origins", read_list)
-    for number in find_endpoint_numbers():
-        settings.take(options, number.name, number.read)
+    for limit in find_endpoint_limits():
+        settings.take(options, limit.name, limit.read)
     return options
 
 

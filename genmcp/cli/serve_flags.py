@@ -9,14 +9,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from genmcp.cli.number_settings import find_endpoint_numbers, find_port_numbers
+from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
 from genmcp.cli.target import SERVER_HELP
 from genmcp.transport.setting import name_flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from genmcp.cli.number_settings import NumberSetting
+    from genmcp.cli.limit_settings import LimitSetting
 
 _DESCRIPTION: Final = """\
 Serve a server over Streamable HTTP. Ctrl-C stops it in good order, a second one at once.
@@ -54,9 +54,9 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
     tls.add_argument("--http2", action="store_true", help="speak HTTP/2 as well")
     limits = serve.add_argument_group("limits")
     limits.add_argument("--grace-seconds", metavar="N", help="how long a shutdown may take (10)")
-    _add_numbers(limits.add_argument, find_endpoint_numbers())
+    _add_limits(limits.add_argument, find_endpoint_limits())
     connections = serve.add_argument_group("limits of connections")
-    _add_numbers(connections.add_argument, find_port_numbers())
+    _add_limits(connections.add_argument, find_port_limits())
 
 
 def _add_senders(add: Callable[..., object]) -> None:
@@ -74,8 +74,6 @@ def _add_senders(add: Callable[..., object]) -> None:
     )
 
 
-def _add_numbers(add: Callable[..., object], numbers: Iterable[NumberSetting]) -> None:
-    for number in numbers:
-        default = "none" if number.default is None else f"{number.default:.15g}"
-        described = f"{number.help} ({default})".replace("%", "%%")
-        add(name_flag(number.name), metavar="N", help=described)
+def _add_limits(add: Callable[..., object], limits: Iterable[LimitSetting]) -> None:
+    for limit in limits:
+        add(name_flag(limit.name), metavar="N", help=limit.description.replace("%", "%%"))

@@ -100,10 +100,10 @@ def read_number(text: str) -> float:
     return number
 
 
-def read_number_or_none(read: Callable[[str], float]) -> Callable[[str], float | None]:
+def read_or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """Return a reader that takes `none` as well."""
 
-    def read_it(text: str) -> float | None:
+    def read_it(text: str) -> Any:
         if text.strip().lower() == _NONE:
             return None
         try:

@@ -20,9 +20,9 @@ import attrs
 import pytest
 
 from genmcp.cli import main
-from genmcp.cli.number_settings import find_endpoint_numbers, find_port_numbers
+from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
 from genmcp.cli.serve_command import split_grace
-from genmcp.cli.settings import read_number, read_number_or_none, read_whole_number
+from genmcp.cli.settings import read_number, read_or_none, read_whole_number
 from genmcp.cli.watchdog import Watchdog
 from genmcp.limits import Limits
 from genmcp.transport.asgi import StreamableHTTP
@@ -268,29 +268,33 @@ def test_variables_say_what_flags_do_not(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_every_limit_has_a_flag_that_says_what_it_is_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    numbers = {number.name: number for number in [*find_endpoint_numbers(), *find_port_numbers()]}
+    settings = {limit.name: limit for limit in [*find_endpoint_limits(), *find_port_limits()]}
     limits = {field.name for field in attrs.fields(Limits)}
     port = set(PortOptions.__annotations__) - {"http2", "certfile", "keyfile"}
-    assert set(numbers) == limits | port | {"keepalive_seconds"}
+    assert set(settings) == limits | port | {"keepalive_seconds"}
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--help"])
     assert ended.value.code == 0
     shown = " ".join(capsys.readouterr().out.split())
-    for number in numbers.values():
-        assert 10 < len(number.help) < 200
-        assert f"{name_flag(number.name)} N {number.help} ({number.default:.15g})" in shown
+    for limit in settings.values():
+        assert 10 < len(limit.description) < 250
+        assert f"{name_flag(limit.name)} N {limit.description}" in shown
+    assert "--max-body-bytes N the largest request body read (4194304)" in shown
+    assert "--idle-timeout-seconds N how long a connection may be open with nothing asked (75)" in (
+        shown
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "value"), [("3", 3), ("none", None), (" None ", None), ("0.5", 0.5)]
 )
 def test_a_limit_that_may_be_none_can_be_told_so(text: str, value: float | None) -> None:
-    assert read_number_or_none(read_number)(text) == value
+    assert read_or_none(read_number)(text) == value
 
 
 def test_a_limit_that_may_be_none_says_so() -> None:
     with pytest.raises(ValueError, match=r"^a whole number or none, not 'x, y'$"):
-        read_number_or_none(read_whole_number)("x, y")
+        read_or_none(read_whole_number)("x, y")
 
 
 def test_the_log_level_is_set_before_the_server_starts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,95 @@
+"""The limits that `genmcp serve` can be told: one flag and one variable for each.
+
+Layer: cli. None is listed here. They are the fields of the classes that hold them, whose
+docstrings say what they are for; a limit that is added there has its flag.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
+
+import attrs
+
+from genmcp.cli.settings import read_number, read_or_none, read_whole_number
+from genmcp.limits import Limits
+from genmcp.mcp.unset import UNSET, Unset
+from genmcp.transport.asgi import KEEPALIVE_SECONDS, StreamableHTTP
+from genmcp.transport.runner import RunnerConfig
+from genmcp.transport.serve import PortOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# An entry in the list of a docstring: up to the next one, or the end of the list.
+_ENTRY: Final = r"^ +{}: (?P<text>.+?)(?=\n\n|\n +\w+: |\s*\Z)"
+
+
+@attrs.frozen
+class LimitSetting:
+    """A limit that can be set.
+
+    Attributes:
+        name: the option it is.
+        description: what it is for.
+        read: makes a value of the text. Its `ValueError` says what it "must be".
+    """
+
+    name: str
+    description: str
+    read: Callable[[str], Any]
+
+
+def find_endpoint_limits() -> list[LimitSetting]:
+    """Return the limits among the options of `StreamableHTTP`."""
+    silence = _find_description(StreamableHTTP, "keepalive_seconds", KEEPALIVE_SECONDS)
+    return [*find_limits(Limits), LimitSetting("keepalive_seconds", silence, read_number)]
+
+
+def find_port_limits() -> list[LimitSetting]:
+    """Return the limits among the options that `serve` hands on to its port."""
+    of_serve = set(PortOptions.__annotations__)
+    return [limit for limit in find_limits(RunnerConfig) if limit.name in of_serve]
+
+
+def find_limits(owner: type[Any]) -> list[LimitSetting]:
+    """Return the fields of an attrs class that are limits.
+
+    Those are numbers, and whatever has a class method `read` that makes one of text;
+    perhaps `None`, perhaps `UNSET` by default.
+    """
+    hints = get_type_hints(owner, localns={"os": os})  # imported for types only, there
+    found: list[LimitSetting] = []
+    for field in attrs.fields(owner):
+        hint = hints[field.name]
+        kinds = set(get_args(hint) or [hint])
+        read = _find_reader(kinds - {NoneType, Unset})
+        if read is not None:
+            described = _find_description(owner, field.name, field.default)
+            reader = read_or_none(read) if NoneType in kinds else read
+            found.append(LimitSetting(field.name, described, reader))
+    return found
+
+
+def _find_reader(kinds: set[Any]) -> Callable[[str], Any] | None:
+    if kinds == {int}:
+        return read_whole_number
+    if kinds in ({float}, {int, float}):
+        return read_number
+    if len(kinds) == 1:
+        read: Callable[[str], Any] | None = getattr(kinds.pop(), "read", None)
+        return read
+    return None
+
+
+def _find_description(owner: type[Any], name: str, default: object) -> str:
+    """Return what a docstring says of a setting, and the default if that does not."""
+    entry = re.compile(_ENTRY.format(re.escape(name)), re.MULTILINE | re.DOTALL)
+    found = entry.search(owner.__doc__ or "")  # without, under python -OO
+    text = "" if found is None else " ".join(found["text"].split()).removesuffix(".")
+    if default is UNSET:
+        return text
+    shown = f"{default:.15g}" if isinstance(default, int | float) else str(default).lower()
+    return f"{text.partition('. ')[0]} ({shown})"
