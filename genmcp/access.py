@@ -24,6 +24,9 @@ neither requires it nor tells of it.
 Spec: basic/authorization/index#refresh-tokens
 """
 
+CLOCK_SKEW_SECONDS: Final = 60.0
+"""How far the clocks of issuer and server may differ when a token expires."""
+
 # RFC 6749, 3.3: visible ASCII without the quote and the backslash.
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")
 
@@ -84,3 +87,10 @@ class Access:
     issuer: str | None = None
     expires_at: float | None = None
     claims: dict[str, Any] = attrs.field(factory=dict[str, Any], repr=False)
+
+    def find_seconds_left(self, now: float) -> float | None:
+        """Return how long it is still good, at `now` in seconds since 1970; `None`: always.
+
+        A minute more than it says, since clocks differ; zero or less when it is over.
+        """
+        return None if self.expires_at is None else self.expires_at + CLOCK_SKEW_SECONDS - now

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import attrs
 
@@ -18,9 +18,6 @@ from genmcp.access import Access, read_scopes
 from genmcp.authorization.identifiers import canonicalize, check_url
 from genmcp.authorization.verifier import InvalidToken, TokenVerifier
 from genmcp.errors import InsufficientScope, say_whose, show
-
-CLOCK_SKEW_SECONDS: Final = 60.0
-"""How far the clocks of issuer and server may differ when a token expires."""
 
 
 def _check_verifier(_: Any, field: attrs.Attribute[Any], value: object) -> None:
@@ -187,9 +184,9 @@ class Authorization:
             raise InvalidToken(
                 f"The access token was not issued for this server; ask for one for {resource}"
             )
-        expires_at = access.expires_at
+        left = access.find_seconds_left(self.clock())
         # Put this way, a time that is no number has passed.
-        if expires_at is not None and not self.clock() < expires_at + CLOCK_SKEW_SECONDS:
+        if left is not None and not left > 0:
             raise InvalidToken("The access token has expired")
         scopes = self.expand(access.scopes)
         if not self.required_scopes <= scopes:

@@ -25,13 +25,24 @@ RESOURCE: Final = "https://mcp.example.com/mcp"
 
 
 def fake_access(
-    *scopes: str, subject: str = "tester", audience: str = RESOURCE, **facts: Any
+    *scopes: str,
+    subject: str = "tester",
+    audience: str = RESOURCE,
+    client_id: str | None = None,
+    issuer: str | None = None,
+    expires_at: float | None = None,
+    claims: dict[str, Any] | None = None,
 ) -> Access:
-    """Return what an access token with these scopes allows.
-
-    Any other attribute of `Access` can be given: `fake_access(client_id="editor")`.
-    """
-    return Access(**{"subject": subject, "audiences": [audience], "scopes": scopes, **facts})
+    """Return what an access token with these scopes allows; see `Access` for the rest."""
+    return Access(
+        subject=subject,
+        audiences=[audience],
+        scopes=scopes,
+        client_id=client_id,
+        issuer=issuer,
+        expires_at=expires_at,
+        claims={} if claims is None else claims,
+    )
 
 
 class FakeVerifier(TokenVerifier):

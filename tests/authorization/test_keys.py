@@ -90,8 +90,8 @@ def test_the_two_names_of_one_algorithm_are_one(name: str) -> None:
 def test_two_keys_of_one_name_are_told_apart_by_their_kind() -> None:
     rsa, ec = make_key("RSA", 2048, "same"), make_key("EC", "P-256", "same")
     keys = read_keys(publish(rsa, ec))
-    assert keys.find("same", "RS256").key_type == "RSA"  # type: ignore[union-attr]
-    assert keys.find("same", "ES256").key_type == "EC"  # type: ignore[union-attr]
+    assert keys.find("same", "RS256").key_type == "RSA"
+    assert keys.find("same", "ES256").key_type == "EC"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 
 from joserfc import jwt
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
+from joserfc.jws import JWSRegistry
 
 from genmcp.authorization.jwt import DEFAULT_ALGORITHMS
 
@@ -59,7 +60,7 @@ def sign(
     full = {name: value for name, value in {**named, **(header or {})}.items() if value is not None}
     algorithms = list(DEFAULT_ALGORITHMS)
     claims = make_claims() if claims is None else claims
-    registry = jwt.JWSRegistry(algorithms=algorithms, strict_check_header=False)
+    registry = JWSRegistry(algorithms=algorithms, strict_check_header=False)
     return jwt.encode(full, claims, key, registry=registry, default_type=None)
 
 

@@ -27,6 +27,7 @@ from mcp.shared.auth import (
     OAuthToken,
 )
 from mcp.shared.exceptions import MCPError
+from pydantic import AnyUrl
 
 from genmcp import Authorization, Channel, Suite, Tool, serve
 from genmcp.authorization.jwt import JwtVerifier
@@ -170,7 +171,7 @@ async def connected(network: Network, **options: Any) -> AsyncGenerator[Client]:
 def make_provider(network: Network) -> OAuthClientProvider:
     return OAuthClientProvider(
         RESOURCE,
-        OAuthClientMetadata(redirect_uris=["http://localhost/back"], client_name="editor"),
+        OAuthClientMetadata(redirect_uris=[AnyUrl("http://localhost/back")], client_name="editor"),
         Storage(),
         redirect_handler=network.visit,
         callback_handler=network.come_back,

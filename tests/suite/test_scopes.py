@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import attrs
 import pytest
+import trio
 
 from genmcp import (
     Authorization,
@@ -312,6 +314,21 @@ async def test_only_what_may_be_read_can_be_subscribed_to(
         client.listen(resource_subscriptions=["file:1", "news:1", "none:1"]) as subscription,
     ):
         assert sorted(subscription.accepted.resource_subscriptions or ()) == accepted
+
+
+@pytest.mark.parametrize(("max_age", "lives"), [(None, 160), (1000, 160), (40, 40)])
+async def test_a_subscription_lives_no_longer_than_its_token(
+    max_age: float | None, lives: float, autojump_clock: Any
+) -> None:
+    suite = make_suite(subscription_handler=EventSubscriptions(EventBus(), max_age_seconds=max_age))
+    access = fake_access(expires_at=time.time() + 100)
+    async with (
+        Client(suite, access=access) as client,
+        client.listen(tools_list_changed=True) as subscription,
+    ):
+        began = trio.current_time()
+        await subscription.result()
+        assert lives - 5 < trio.current_time() - began <= lives
 
 
 async def test_lists_show_what_needs_more_scopes() -> None:
