@@ -135,7 +135,8 @@ class Gate:
             complete, headers = self.challenges.challenge(error)
             return Refusal(403, complete, headers=headers)
         except VerifierUnavailable as error:
-            _log.warning("access tokens cannot be verified: %s", error.reason)
+            # The verifier has warned of it, once; this comes with every request.
+            _log.info("an access token cannot be verified: %s", error.reason)
             return _refuse_for_now(error.retry_after_seconds)
         except InternalError as error:
             return Refusal(500, error)
