@@ -7,6 +7,7 @@ token good for an endpoint; how tokens arrive and refusals leave is in
     authorization   the settings, and the checks that no verifier can forget
     verifier        what an application, or the next one, implements
     jwt             JwtVerifier: tokens that are JWTs, signed by the issuer
+    claims          what a JWT says
     jwks            the issuer's keys, fetched and kept
     keys            a document of keys, read
     discovery       where an issuer has its keys

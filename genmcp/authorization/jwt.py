@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 try:
     import httpx2  # noqa: F401  # pyright: ignore[reportUnusedImport] - for jwks, below
     from joserfc import jws
-    from joserfc.errors import ClaimError, ExpiredTokenError, JoseError, MissingClaimError
-    from joserfc.jwt import JWTClaimsRegistry
+    from joserfc.errors import JoseError
 except ImportError as error:
     raise ImportError(
         "genmcp.authorization.jwt needs packages that are not installed: pip install genmcp[auth]"
     ) from error
 
-from genmcp.access import Access
+from genmcp.authorization.claims import check_claims, read_access
 from genmcp.authorization.identifiers import check_url
 from genmcp.authorization.jwks import JwkSet
 from genmcp.authorization.keys import FITTING, IssuerKeys, read_keys
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from joserfc.jwa import JWSAlgModel
     from joserfc.jwk import Key
     from joserfc.jws import CompactSignature
+
+    from genmcp.access import Access
 
 DEFAULT_ALGORITHMS: Final = tuple(FITTING)
 MAX_LEEWAY_SECONDS: Final = 60
@@ -132,8 +133,10 @@ class JwtVerifier(TokenVerifier):
         key = await self._find_key(signed)
         self._check_signature(signed, key)
         claims = _read_claims(signed)
-        self._check_claims(claims)
-        return _read_access(claims)
+        check_claims(
+            claims, self._issuer, now=int(self._clock()), leeway_seconds=self._leeway_seconds
+        )
+        return read_access(claims)
 
     # -- the signature -----------------------------------------------------------
 
@@ -181,25 +184,6 @@ class JwtVerifier(TokenVerifier):
             genuine = False
         if not genuine:
             raise InvalidToken("The signature of the access token is wrong")
-
-    # -- what it says ------------------------------------------------------------
-
-    def _check_claims(self, claims: dict[str, Any]) -> None:
-        registry = JWTClaimsRegistry(
-            now=int(self._clock()),
-            leeway=self._leeway_seconds,
-            iss={"essential": True, "value": self._issuer},
-            exp={"essential": True},
-            aud={"essential": True},
-        )
-        try:
-            registry.validate(claims)
-        except ExpiredTokenError:
-            raise InvalidToken("The access token has expired") from None
-        except MissingClaimError as error:
-            raise InvalidToken(f"The access token lacks the claims: {error.claim}") from None
-        except ClaimError as error:
-            raise InvalidToken(_explain(error.claim)) from None
 
 
 class _Registry(jws.JWSRegistry):
@@ -250,54 +234,3 @@ def _read_claims(signed: CompactSignature) -> dict[str, Any]:
     if not isinstance(claims, dict):
         raise InvalidToken(_MALFORMED)
     return cast("dict[str, Any]", claims)
-
-
-def _explain(claim: str) -> str:
-    match claim:
-        case "iss":
-            return "The access token is of another issuer"
-        case "nbf" | "iat":
-            return f"The access token is not valid yet ({claim})"
-        case _:
-            # One of those that are checked: never a name out of the token.
-            return f"The access token has a wrong {claim}"
-
-
-def _read_access(claims: dict[str, Any]) -> Access:
-    client_id = _read_name(claims, "client_id") or _read_name(claims, "azp")
-    subject = _read_name(claims, "sub") or client_id
-    if subject is None:
-        raise InvalidToken("The access token does not say whose it is (sub, client_id)")
-    audience: str | list[str] = claims["aud"]
-    return Access(
-        subject=subject,
-        audiences=[audience] if isinstance(audience, str) else audience,
-        scopes=_read_scopes(claims),
-        client_id=client_id,
-        issuer=claims["iss"],
-        expires_at=float(claims["exp"]),
-        claims=claims,
-    )
-
-
-def _read_name(claims: Mapping[str, Any], name: str) -> str | None:
-    value = claims.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, str) or not value:
-        raise InvalidToken(f"The access token has a wrong {name}")
-    return value
-
-
-def _read_scopes(claims: Mapping[str, Any]) -> list[str]:
-    """Return the scopes, from `scope` (RFC 9068), or from `scp`, as some issuers have it."""
-    name = "scope" if "scope" in claims else "scp"
-    value: object = claims.get(name)
-    if value is None:
-        return []
-    if isinstance(value, str):
-        return value.split()
-    scopes = cast("list[object]", value) if isinstance(value, list) else [None]
-    if not all(isinstance(scope, str) for scope in scopes):
-        raise InvalidToken(f"The access token has a wrong {name}")
-    return cast("list[str]", scopes)

@@ -10,7 +10,7 @@ import pytest
 
 from genmcp.cli import main
 
-APP = '''
+APP = """
 from genmcp import Authorization, Stream, StreamableHTTP, Suite, Tool
 from genmcp.testing import FakeVerifier
 
@@ -30,7 +30,7 @@ app = StreamableHTTP(
         FakeVerifier({}), authorization_servers=["https://auth.example.com"]
     ),
 )
-'''
+"""
 
 
 @pytest.fixture(autouse=True)

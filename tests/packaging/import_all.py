@@ -16,6 +16,7 @@ import genmcp
 EXTRAS = {
     # verifies JWTs, and fetches keys: joserfc, httpx2
     "auth": {
+        "genmcp.authorization.claims",
         "genmcp.authorization.discovery",
         "genmcp.authorization.fetch",
         "genmcp.authorization.jwks",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
 from genmcp import InsufficientScope
+from genmcp.events import Failed, Opened
 from genmcp.transport.challenge import Challenges, clean
+from genmcp.transport.reply import Chunk, End, Part, Reply, Whole
 
 URL = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
 PLAIN = Challenges(URL, frozenset())
@@ -58,3 +61,36 @@ def test_descriptions_hold_only_what_the_rfc_allows(description: str, cleaned: s
         r'error_description="[\x20\x21\x23-\x5b\x5d-\x7e]*"',
         rendered,
     )
+
+
+def fail(reply: Reply) -> Part:
+    *_, last = reply.render(Failed(InsufficientScope(["write"])))
+    return last
+
+
+def test_a_call_that_ends_for_want_of_a_scope_is_challenged() -> None:
+    whole = fail(Reply(1, SCOPED.challenge))
+    assert isinstance(whole, Whole)
+    assert whole.status == 403
+    assert 'scope="base use write"' in dict(whole.headers)[b"www-authenticate"].decode()
+    error = json.loads(whole.body)["error"]
+    assert error["code"] == -32600
+    assert error["data"] == {"requiredScopes": ["base", "use", "write"]}
+
+
+def test_in_a_stream_the_error_says_as_much() -> None:
+    reply = Reply(1, SCOPED.challenge)
+    reply.render(Opened())
+    event, end = reply.render(Failed(InsufficientScope(["write"])))
+    assert isinstance(event, Chunk)
+    assert isinstance(end, End)
+    assert json.loads(event.body.removeprefix(b"data: "))["error"]["data"] == {
+        "requiredScopes": ["base", "use", "write"]
+    }
+
+
+def test_without_a_challenge_it_is_a_403_all_the_same() -> None:
+    whole = fail(Reply(1))
+    assert isinstance(whole, Whole)
+    assert whole.status == 403
+    assert b"www-authenticate" not in dict(whole.headers)
