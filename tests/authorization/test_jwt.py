@@ -27,6 +27,7 @@ from tests.authorization.tokens import (
     make_key,
     publish,
     sign,
+    sign_raw,
     sign_with_secret,
 )
 
@@ -238,15 +239,13 @@ async def test_changed_claims_are_refused() -> None:
     ],
 )
 async def test_what_must_be_understood_and_is_not_is_refused(header: Any) -> None:
-    assert await refused(forge({"alg": "ES256", "kid": "p256", **header}, make_claims(), b"x"))
+    assert await make().verify(sign_raw({}, make_claims()))
+    assert "extension" in await refused(sign_raw(header, make_claims()))
 
 
 @pytest.mark.parametrize("kind", ["id+jwt", "logout+jwt", "dpop+jwt", "", 7])
 async def test_other_kinds_of_tokens_are_refused(kind: Any) -> None:
-    token = forge({"alg": "ES256", "kid": "p256", "typ": kind}, make_claims(), b"x")
-    assert await refused(token)
-    if isinstance(kind, str):
-        assert "type" in await refused(sign(header={"typ": kind}))
+    assert "type" in await refused(sign_raw({"typ": kind}, make_claims()))
 
 
 async def test_access_tokens_may_have_to_say_that_they_are() -> None:

@@ -8,6 +8,7 @@ import json
 import time
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from joserfc import jwt
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
 from joserfc.jws import JWSRegistry
@@ -79,3 +80,11 @@ def sign_with_secret(secret: bytes, kid: str) -> str:
     header = {"alg": "HS256", "typ": "at+jwt", "kid": kid}
     unsigned = forge(header, make_claims()).removesuffix(".")
     return f"{unsigned}.{encode(hmac.digest(secret, unsigned.encode(), 'sha256'))}"
+
+
+def sign_raw(header: dict[str, Any], claims: Any) -> str:
+    """Return a token with exactly this header, signed with `ED` whatever it says."""
+    unsigned = forge({"alg": "Ed25519", "kid": "ed", **header}, claims).removesuffix(".")
+    key = ED.private_key
+    assert isinstance(key, Ed25519PrivateKey)
+    return f"{unsigned}.{encode(key.sign(unsigned.encode()))}"
