@@ -6,6 +6,7 @@ told apart exactly; the sockets are real.
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import AsyncGenerator
@@ -426,8 +427,9 @@ async def test_the_issuers_metadata_says_where_its_keys_are(
     [
         [],
         {},
-        {"issuer": "https://evil.example", "jwks_uri": "http://127.0.0.1:1/jwks"},
-        {"jwks_uri": "http://127.0.0.1:1/jwks"},
+        {"issuer": "https://evil.example", "jwks_uri": "JWKS"},
+        {"issuer": "URL/", "jwks_uri": "JWKS"},
+        {"jwks_uri": "JWKS"},
         {"issuer": "URL"},
         {"issuer": "URL", "jwks_uri": "http://evil.example/jwks"},
         {"issuer": "URL", "jwks_uri": "file:///etc/passwd"},
@@ -437,10 +439,9 @@ async def test_the_issuers_metadata_says_where_its_keys_are(
 async def test_metadata_that_is_not_the_issuers_is_not_believed(
     issuer: Issuer, metadata: Any
 ) -> None:
-    if isinstance(metadata, dict) and metadata.get("issuer") == "URL":
-        metadata = {**metadata, "issuer": issuer.url}
+    text = json.dumps(metadata).replace("URL", issuer.url).replace("JWKS", issuer.jwks_url)
     path = "/.well-known/oauth-authorization-server"
-    issuer.documents[path] = metadata
+    issuer.documents[path] = json.loads(text)
     app = make_app(issuer, JwtVerifier(issuer=issuer.url))
     assert await status_of(app, issue(issuer)) == 503
     assert issuer.requests == [path]
