@@ -80,6 +80,7 @@ class Exchange(Sink):
         self._send = send
         self._is_http1 = str(scope.get("http_version", "1.1")).startswith("1")
         self._early: deque[bytes] = deque()
+        self._early_bytes = 0
         self._all_arrived = False
         self._body_read = False
         self.responded = False
@@ -119,6 +120,7 @@ class Exchange(Sink):
                 raise ClientGone
             self._keep(message)
         piece = self._early.popleft()
+        self._early_bytes -= len(piece)
         self._body_read = self._all_arrived and not self._early
         return piece
 
@@ -127,6 +129,8 @@ class Exchange(Sink):
         body: bytes = message.get("body", b"")
         if body or self._all_arrived:
             self._early.append(body)
+            # Counted, not summed up: it may come byte by byte.
+            self._early_bytes += len(body)
 
     async def _receive_message(self) -> Message:
         try:
@@ -159,7 +163,7 @@ class Exchange(Sink):
         of a client that sends more, it is not noticed that it leaves.
         """
         while not self.client_left:
-            if not self._all_arrived and sum(map(len, self._early)) > EARLY_BYTES:
+            if not self._all_arrived and self._early_bytes > EARLY_BYTES:
                 await trio.sleep_forever()
             message = await self._receive_message()
             if message["type"] == "http.disconnect":
