@@ -76,8 +76,9 @@ wheel: $(VENV)/.dev ## build the sdist, and from it the wheel, into dist/
 	@ls dist
 
 # First with the declared dependencies only: every module must import that is not for an
-# extra. Then with the extras, as they are pinned: all of them must. Then the tests, from the unpacked sdist with its genmcp/ taken away: what they import can
-# only be the installed package.
+# extra. Then with the extras, as they are pinned: all of them must. Then the tests, from
+# the unpacked sdist with its genmcp/ taken away: what they import can only be the
+# installed package.
 test-wheel: wheel ## install the built wheel elsewhere and run the tests against it
 	@rm -rf $(WHEEL_TEST)
 	@mkdir -p $(WHEEL_TEST)/source

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from genmcp.answers import Answers
 from genmcp.caller import CallerFacts
 from genmcp.mcp import v2607 as mcp
+from genmcp.telemetry import CallNotes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from genmcp.caller import Caller
+    from genmcp.limits import OwnRateLimit
     from genmcp.tokens import Keyring
 
 R = TypeVar("R")
@@ -46,6 +48,8 @@ class Channel(CallerFacts, ABC):
         """Seals and opens the tokens handed to the client (cursors, request state)."""
         self.answers = Answers()
         """What the client answered so far, when it retries a call that asked it."""
+        self.notes = CallNotes()
+        """What the server says of this call for logs and metrics; see `CallNotes`."""
         self._last_progress = -math.inf
 
     @property
@@ -165,6 +169,26 @@ class Channel(CallerFacts, ABC):
         """Send `notification` as it is; return whether it went out. A checkpoint.
 
         For the framework: the rules of the verbs above are the caller's duty.
+        """
+
+    @abstractmethod
+    def check_rate(self, method: str, target: str, own: OwnRateLimit = None) -> None:
+        """Count one more call of `target` by this caller, unless it is one too many.
+
+        The Suite does this for every tool and for suggestions, before anything of theirs
+        runs. Do it yourself for what else is costly, such as one `read` of many.
+
+        Args:
+            method: whose limit holds: the endpoint has one for `tools/call` and one for
+                `completion/complete`.
+            target: what is called, by a name that the server has for it: names that
+                clients make up would each have a limit of their own.
+            own: a limit of its own, instead of the endpoint's.
+
+        Raises:
+            LimitExceeded: the caller calls it more often than it may. Let it pass.
+
+        Spec: server/tools#security-considerations
         """
 
     @abstractmethod
@@ -306,6 +330,10 @@ class BlockingChannel(CallerFacts):
     def post_soon(self, message: object) -> None:
         """See `Channel.post_soon`."""
         self._channel.post_soon(message)
+
+    def check_rate(self, method: str, target: str, own: OwnRateLimit = None) -> None:
+        """See `Channel.check_rate`."""
+        self._run_sync(self._channel.check_rate, method, target, own)
 
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
         """See `Channel.start_soon`."""

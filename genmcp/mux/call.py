@@ -19,8 +19,6 @@ Cancelling the host reaches none of it: a call ends by `client_gone`, `stop` or
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +26,13 @@ import trio
 
 from genmcp.errors import InternalError
 from genmcp.events import Answered, ClientGone, EncodeError, Failed, KeptAlive
+from genmcp.mux.call_record import CallRecord
 from genmcp.mux.channel import CallChannel
 from genmcp.mux.cleanup import HandlerScope
-from genmcp.mux.failure import is_crash, is_interrupt, log_late, mask
+from genmcp.mux.failure import is_crash, is_interrupt, log_crash, log_late
 from genmcp.mux.mailbox import Mailbox
 from genmcp.mux.worker import ClosingScope, run_worker
+from genmcp.telemetry import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from genmcp.caller import Caller
     from genmcp.errors import McpError
     from genmcp.events import Ending, Event, Sink
+    from genmcp.limits import OwnRateLimit
     from genmcp.mcp import v2607 as mcp
+    from genmcp.mux.admission import Place
     from genmcp.mux.mux import Mux
 
 _log = logging.getLogger("genmcp.mux")
@@ -52,14 +54,19 @@ _LAST_FRAME_SECONDS = 1.0
 class Call:
     """One request on its way to its one ending."""
 
-    def __init__(self, mux: Mux, request: mcp.Request, caller: Caller, sink: Sink) -> None:
-        self.last_write = trio.current_time()
-        """When something was last written, in trio's time; at first, when it began."""
+    def __init__(
+        self, mux: Mux, request: mcp.Request, caller: Caller, sink: Sink, place: Place
+    ) -> None:
         self.mailbox = Mailbox(mux.limits.max_queued_messages)
+        self.place = place
+        """Its place among the open calls; the mux gives it back."""
         self._mux = mux
         self._request = request
         self._sink = sink
         self._channel = CallChannel(self, caller, mux.keyring, mux.threads)
+        self._record = CallRecord(mux.reporter, request, caller, self._channel.notes)
+        self.last_write = self._record.started_at
+        """When something was last written, in trio's time; at first, when it began."""
         self._writing = trio.Lock()
         self._over = False
         self._nursery: trio.Nursery | None = None
@@ -73,14 +80,10 @@ class Call:
         """Whether the ending is decided, or the client has gone."""
         return self._over
 
-    @functools.cached_property
+    @property
     def what(self) -> str:
         """Which call this is, for the log: method, target and id."""
-        params = self._request.params
-        target = getattr(params, "name", getattr(params, "uri", None))
-        method = self._request.method
-        named = method if target is None else f"{method} {target!r}"
-        return f"{named} (request {self._channel.request_id!r})"
+        return self._record.what
 
     @property
     def writing(self) -> bool:
@@ -98,15 +101,17 @@ class Call:
         """
         self._mux.add(self)
         try:
+            self._record.start()
             with trio.CancelScope(shield=True):
                 await self._run_tasks()
         finally:
             self._over = True
             self._mux.discard(self)
+            self._record.finish()
 
     def client_gone(self) -> None:
         """Cancel the call: nobody is listening. At any time, any number of times."""
-        self._over = True
+        self._cut_off(Outcome.CANCELLED)
         for scope in (self._handler, *self._children):
             scope.cancel()
 
@@ -119,7 +124,7 @@ class Call:
 
         Its last frame is the server's `closing_result`, or else `error`.
         """
-        await self._stop(self._closing_ending(error))
+        await self._stop(self._closing_ending(error), Outcome.SHUTDOWN)
 
     def closing_result(self) -> mcp.Result | None:
         """See `Server.closing_result`. A fault in it is logged, and gives `None`."""
@@ -128,12 +133,12 @@ class Call:
         except BaseException as error:
             if not is_crash(error):
                 raise
-            mask(error, f"closing_result of {self.what}")
+            log_crash(error, f"closing_result of {self.what}")
             return None
 
     def abort(self) -> None:
         """Cut the call off, clean-ups included."""
-        self._over = True
+        self._cut_off(Outcome.SHUTDOWN)
         self._closing_scope.abort()
         for scope in (self._handler, *self._children):
             scope.abort()
@@ -157,7 +162,12 @@ class Call:
                 self.client_gone()
                 return False
             self.last_write = trio.current_time()
+            self._record.stream()
             return True
+
+    def check_rate(self, method: str, target: str, own: OwnRateLimit) -> None:
+        """See `Channel.check_rate`."""
+        self._mux.rates.check(self.place.caller, method, target, own)
 
     def close(self) -> None:
         """See `Channel.close`."""
@@ -167,7 +177,7 @@ class Call:
         self._closing = self._closing_ending(
             InternalError("The server closed this call before it had a result")
         )
-        self._nursery.start_soon(self._stop, self._closing)
+        self._nursery.start_soon(self._stop, self._closing, Outcome.CLOSED)
 
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
         """See `Channel.start_soon`."""
@@ -191,7 +201,7 @@ class Call:
             # stray one, of scopes that the handler has torn apart.
             if self._handler.abandoned or is_interrupt(error):
                 raise
-            await self._end(Failed(mask(error, self.what)))
+            await self._end(Failed(self._record.crash(error)))
 
     async def _run_handler(self) -> None:
         try:
@@ -203,7 +213,7 @@ class Call:
             log_late(error, self.what)
         if not self._over:
             torn = RuntimeError("the handler's scopes were torn apart: was a nursery left open?")
-            await self._end(Failed(mask(torn, self.what)))
+            await self._end(Failed(self._record.crash(torn)))
         for child in tuple(self._children):
             child.cancel()
 
@@ -218,10 +228,11 @@ class Call:
             # the handler's own code: a crash like any other.
             if self._handler.ending or is_interrupt(error):
                 raise
-            ending = Failed(mask(error, self.what))
-        if isinstance(ending, Failed) and ending.error.__cause__ is None:
-            _log.info("%s: error %d: %s", self.what, ending.error.code, ending.error.message)
-        await self._end(ending if self._closing is None else self._closing)
+            ending = Failed(self._record.crash(error))
+        if self._closing is None:
+            await self._end(ending)
+        else:
+            await self._end(self._closing, Outcome.CLOSED)
 
     async def _run_child(
         self, scope: HandlerScope, async_fn: Callable[..., Awaitable[object]], args: tuple[Any, ...]
@@ -237,7 +248,7 @@ class Call:
             if self._over:
                 log_late(error, self.what)
             else:
-                await self._stop(Failed(mask(error, self.what)))
+                await self._stop(Failed(self._record.crash(error)))
         finally:
             self._children.discard(scope)
 
@@ -249,21 +260,32 @@ class Call:
         result = self.closing_result()
         return Failed(error) if result is None else Answered(result)
 
-    async def _stop(self, ending: Ending) -> None:
+    async def _stop(self, ending: Ending, cause: Outcome | None = None) -> None:
         with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await self._end(ending)
+            await self._end(ending, cause)
+        self._record.cut_off(cause or Outcome.CANCELLED)
         self.client_gone()
 
-    async def _end(self, ending: Ending) -> None:
+    async def _end(self, ending: Ending, cause: Outcome | None = None) -> None:
+        """Write the ending, unless the call is over; `cause`, if it is not the handler's."""
         async with self._writing:
             if self._over:
                 return
             self._over = True
-            with contextlib.suppress(ClientGone):
-                await self._write_ending(ending)
+            try:
+                await self._write_ending(ending, cause)
+            except ClientGone:
+                self._record.cut_off(Outcome.CANCELLED)
 
-    async def _write_ending(self, ending: Ending) -> None:
+    async def _write_ending(self, ending: Ending, cause: Outcome | None) -> None:
         try:
             await self._sink.write(ending)
         except EncodeError as error:
-            await self._sink.write(Failed(mask(error, self.what)))
+            ending = Failed(self._record.crash(error))
+            await self._sink.write(ending)
+        self._record.settle(ending, cause)
+
+    def _cut_off(self, cause: Outcome) -> None:
+        # Before that, an ending may be on its way, and is what counts if it arrives.
+        self._record.cut_off(cause)
+        self._over = True

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from genmcp.caller import Caller
+    from genmcp.limits import OwnRateLimit
     from genmcp.mcp import v2607 as mcp
     from genmcp.mux.call import Call
     from genmcp.tokens import Keyring
@@ -118,6 +119,10 @@ class CallChannel(Channel):
         return await trio.to_thread.run_sync(
             hook, *args, limiter=self._threads, abandon_on_cancel=False
         )
+
+    def check_rate(self, method: str, target: str, own: OwnRateLimit = None) -> None:
+        """See `Channel.check_rate`."""
+        self._call.check_rate(method, target, own)
 
     async def deliver(self, notification: mcp.ServerNotification) -> bool:
         """See `Channel.deliver`."""

@@ -9,14 +9,21 @@ nursery of its own, so an application can mount it anywhere.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
 
 from genmcp.errors import InternalError
 from genmcp.limits import DEFAULT_LIMITS, Limits
+from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.unset import UNSET, Unset
+from genmcp.mux.admission import Admission
 from genmcp.mux.call import Call
-from genmcp.mux.failure import is_crash, mask
+from genmcp.mux.caller_key import find_caller_key
+from genmcp.mux.failure import is_crash, log_crash
+from genmcp.mux.rates import Rates
+from genmcp.mux.reporter import Reporter
+from genmcp.telemetry import show_line
 from genmcp.tokens import Keyring
 
 if TYPE_CHECKING:
@@ -24,10 +31,15 @@ if TYPE_CHECKING:
 
     from genmcp.caller import Caller
     from genmcp.events import Sink
-    from genmcp.mcp import v2607 as mcp
     from genmcp.server import Server
+    from genmcp.telemetry import Observer
 
 _log = logging.getLogger("genmcp.mux")
+
+_LISTEN: Final = mcp.SubscriptionsListenRequest.method
+
+
+T = TypeVar("T")
 
 
 class Mux:
@@ -37,16 +49,38 @@ class Mux:
         server: who answers.
         keyring: seals what clients carry for the server; a random one serves this
             process only.
-        limits: how much one call, and all of them, may take.
+        limits: how much one call, one caller, and all of them together may take. What
+            is left to the default does not limit: only an endpoint knows who calls.
+        observers: are told of every call.
+
+    Raises:
+        TypeError: see `Reporter`.
     """
 
     def __init__(
-        self, server: Server, *, keyring: Keyring | None = None, limits: Limits = DEFAULT_LIMITS
+        self,
+        server: Server,
+        *,
+        keyring: Keyring | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        observers: Iterable[Observer] = (),
     ) -> None:
         self.server = server
         self.keyring = keyring if keyring is not None else Keyring.random()
         self.limits = limits
+        self.reporter = Reporter(observers)
         self.threads = trio.CapacityLimiter(limits.max_threads)
+        self.admission = Admission(
+            max_calls=limits.max_calls,
+            max_calls_per_caller=_if_given(limits.max_calls_per_caller),
+            max_streams_per_caller=_if_given(limits.max_streams_per_caller),
+        )
+        completion = _if_given(limits.completion_rate_limit)
+        by_method = {
+            mcp.CallToolRequest.method: ("rate_limit", _if_given(limits.rate_limit)),
+            mcp.CompleteRequest.method: ("completion_rate_limit", completion),
+        }
+        self.rates = Rates(by_method, trio.current_time)
         self._calls: set[Call] = set()
         self._last_call_ended = trio.lowlevel.ParkingLot()
         self._draining = False
@@ -66,8 +100,17 @@ class Mux:
         return self._draining
 
     def open(self, request: mcp.Request, caller: Caller, sink: Sink) -> Call:
-        """Return a call, ready to `run`. Nothing is allocated for it elsewhere."""
-        return Call(self, request, caller, sink)
+        """Return a call, ready to `run`. Nothing is allocated for it elsewhere.
+
+        It counts as open until it has run, or is dropped without having been run.
+
+        Raises:
+            LimitExceeded: this caller has as many calls, or listen streams, open as one
+                may have. Nothing was done.
+            Overloaded: the server has as many calls open as it takes. Likewise.
+        """
+        place = self.admission.enter(find_caller_key(caller), streams=request.method == _LISTEN)
+        return Call(self, request, caller, sink, place)
 
     async def notify(self, notification: mcp.ClientNotification) -> None:
         """Hand a client's notification to the server. Never raises for its faults."""
@@ -76,7 +119,7 @@ class Mux:
         except BaseException as error:
             if not is_crash(error):
                 raise
-            mask(error, f"handling {notification.method}")
+            log_crash(error, f"handling {show_line(notification.method)}")
 
     async def drain(self, grace_seconds: float) -> None:
         """Let the open calls finish, then end them; within `grace_seconds`.
@@ -128,5 +171,10 @@ class Mux:
     def discard(self, call: Call) -> None:
         """Forget a call of which nothing runs any more."""
         self._calls.discard(call)
+        call.place.leave()
         if not self._calls:
             self._last_call_ended.unpark_all()
+
+
+def _if_given(limit: T | Unset) -> T | None:
+    return None if limit is UNSET else limit

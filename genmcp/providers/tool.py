@@ -29,6 +29,7 @@ from genmcp.wire.output import OutputChecker
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 
+    from genmcp.limits import OwnRateLimit
     from genmcp.providers.cache_control import CacheControl, CacheHints
 
 A = TypeVar("A", default=dict[str, Any])
@@ -73,6 +74,9 @@ class Tool(ABC, Generic[A, C]):
         required_scopes: the scopes an access token must have for a call, such as
             `["files:write"]`, besides those of the endpoint's `Authorization`. A call
             with a token that lacks one is answered with 403 and names them all.
+        rate_limit: how often one caller may call it, as a `RateLimit` that stands in for
+            the endpoint's; `"unlimited"` for as often as it likes. Further calls are
+            answered with 429 and -32600.
         repair_arguments: whether a string that holds exactly what a number,
             boolean, array or object field wants is taken for it.
         any_name: whether a name outside the recommended characters is allowed.
@@ -102,6 +106,7 @@ class Tool(ABC, Generic[A, C]):
         cache_control: CacheControl | None = None,
         requires: mcp.ClientCapabilities | Mapping[str, Any] | None = None,
         required_scopes: Iterable[str] | None = None,
+        rate_limit: OwnRateLimit = None,
         repair_arguments: bool | None = None,
         any_name: bool | None = None,
         **kwargs: Never,
@@ -124,6 +129,7 @@ class Tool(ABC, Generic[A, C]):
             "cache_control": cache_control,
             "requires": requires,
             "required_scopes": required_scopes,
+            "rate_limit": rate_limit,
             "repair_arguments": repair_arguments,
             "any_name": any_name,
         }
@@ -190,6 +196,16 @@ class Tool(ABC, Generic[A, C]):
         Spec: basic/authorization/index#runtime-insufficient-scope-errors
         """
         declared: frozenset[str] = self._declared.get("required_scopes", frozenset())
+        return declared
+
+    def rate_limit(self) -> OwnRateLimit:
+        """Return how often one caller may call the tool, or `None` for the endpoint's limit.
+
+        Asked once, when the tool is put into a Suite.
+
+        Spec: server/tools#security-considerations
+        """
+        declared: OwnRateLimit = self._declared.get("rate_limit")
         return declared
 
     def describe(self) -> mcp.Tool:

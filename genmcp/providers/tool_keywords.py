@@ -18,6 +18,7 @@ import attrs
 
 from genmcp.access import read_scopes
 from genmcp.errors import say_whose
+from genmcp.limits import read_own_rate_limit
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.v2607.base import meta_problem
 from genmcp.providers.cache_control import CacheHints, read_cache_control
@@ -148,4 +149,5 @@ _READERS: Final = {
     "cache_control": _read_hints,
     "requires": read_required_capabilities,
     "required_scopes": read_scopes,
+    "rate_limit": read_own_rate_limit,
 }

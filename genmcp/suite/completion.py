@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from genmcp.channel import Channel
     from genmcp.suite.prompts import PromptsPage
     from genmcp.suite.resources import ResourcesPage
+    from genmcp.suite.served_repo import ServedRepo
 
 _EXPECTED: Final = "a list of str, or an mcp.Completion"
 
@@ -56,7 +57,9 @@ class CompletionPage(Page):
         context: dict[str, str],
         channel: Channel,
     ) -> mcp.Completion:
-        served, prompt = await self._prompts.find(name, channel)
+        served = await self._prompts.find_repo(name, channel)
+        _check_rate(channel, "prompts", served)
+        prompt = await self._prompts.find_prompt(served, name, channel)
         if prompt.arguments is not None:
             declared = [one.name for one in prompt.arguments]
             _check_name(f"prompt {name!r}", "argument", argument.name, declared)
@@ -72,13 +75,25 @@ class CompletionPage(Page):
         context: dict[str, str],
         channel: Channel,
     ) -> mcp.Completion:
-        repo = (await self._resources.find(uri, channel)).repo
+        served = await self._resources.find(uri, channel)
+        _check_rate(channel, "resources", served)
+        repo = served.repo
         template = repo.uri_template()
         if template is not None:
             _check_name(f"template {template.text!r}", "variable", argument.name, template.names)
         with naming(unknown_resource(uri)):
             answer = await run_hook(channel, repo.complete, argument, context, channel)
         return _read_suggestions(repo, answer)
+
+
+def _check_rate(channel: Channel, kind: str, served: ServedRepo[Any]) -> None:
+    """Count one more request for suggestions, before the repository hears of it.
+
+    By repository: a client can make up URIs, and names of prompts, without end.
+
+    Spec: server/utilities/completion#security
+    """
+    channel.check_rate(mcp.CompleteRequest.method, f"{kind} {served.prefix!r}")
 
 
 def _check_name(where: str, what: str, name: str, declared: Collection[str]) -> None:

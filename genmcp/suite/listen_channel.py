@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from genmcp.event_bus import Change, ChangeKey
+    from genmcp.limits import OwnRateLimit
 
 R = TypeVar("R")
 
@@ -160,6 +161,10 @@ class ListenChannel(Channel):
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
         """See `Channel.start_soon`."""
         self._channel.start_soon(async_fn, *args)
+
+    def check_rate(self, method: str, target: str, own: OwnRateLimit = None) -> None:
+        """See `Channel.check_rate`."""
+        self._channel.check_rate(method, target, own)
 
     def blocking(self) -> BlockingChannel:
         """See `Channel.blocking`."""

@@ -12,7 +12,6 @@ Spec: server/utilities/pagination
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
     from genmcp.providers.cache_control import Scope
     from genmcp.tokens import Keyring
-
-_log = logging.getLogger("genmcp.suite")
 
 _PURPOSE: Final = "cursor"
 TTL_SECONDS: Final = 24 * 60 * 60
@@ -94,8 +91,9 @@ def open_place(
     try:
         opened = keyring.unseal(_PURPOSE, cursor, bound_to=bound)
     except TokenError as error:
-        _log.warning("%s: cursor refused: %s", method, error.cause)
-        raise InvalidParams("cursor is not valid for this list") from None
+        refused = InvalidParams("cursor is not valid for this list")
+        refused.log_message = f"cursor refused: {error.cause}"
+        raise refused from None
     place: list[Any] = orjson.loads(opened)
     return place
 

@@ -7,11 +7,12 @@ Spec: server/prompts
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 import attrs
 
-from genmcp.errors import CallbackReturnError, InvalidParams
+from genmcp.errors import CallbackReturnError, InvalidParams, NotFound
 from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, InputRequired
 from genmcp.providers.hooks import run_hook
@@ -26,7 +27,7 @@ from genmcp.suite.scopes import check_scopes
 from genmcp.suite.served_repo import RepoRoutes, ServedRepo, serve_repo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from genmcp.channel import Channel
     from genmcp.providers.extension import Extension
@@ -66,18 +67,26 @@ class PromptsPage(Page):
             return await self._list(request, channel)
         return await self._get(cast("mcp.GetPromptRequest", request), channel)
 
-    async def find(self, name: str, channel: Channel) -> tuple[ServedPrompts, mcp.Prompt]:
-        """Return a prompt's declaration, and the repository it belongs to.
+    async def find_repo(self, name: str, channel: Channel) -> ServedPrompts:
+        """Return the repository that a prompt of this name would belong to.
 
         Raises:
-            NotFound: there is no such prompt.
-            InsufficientScope: the caller may have nothing from that repository.
-            CallbackReturnError: `find_prompt` gave something else.
+            NotFound: there is none.
+            InsufficientScope: the caller may have nothing from it.
         """
         served = await self._routes.find(name, channel)
         if served is None:
             raise unknown_prompt(name)
         check_scopes(served.required_scopes, channel.caller)
+        return served
+
+    async def find_prompt(self, served: ServedPrompts, name: str, channel: Channel) -> mcp.Prompt:
+        """Return what a repository declares of a prompt.
+
+        Raises:
+            NotFound: there is no such prompt.
+            CallbackReturnError: `find_prompt` gave something else.
+        """
         repo = served.repo
         with naming(unknown_prompt(name)):
             prompt = await run_hook(channel, repo.finder(), name, channel)
@@ -85,7 +94,7 @@ class PromptsPage(Page):
             raise unknown_prompt(name)
         if not isinstance(prompt, mcp.Prompt):
             raise CallbackReturnError(repo, "find_prompt", prompt, "an mcp.Prompt or None")
-        return served, prompt
+        return prompt
 
     async def _list(
         self, request: mcp.ListPromptsRequest, channel: Channel
@@ -102,14 +111,15 @@ class PromptsPage(Page):
 
     async def _get(self, request: mcp.GetPromptRequest, channel: Channel) -> Answer:
         name, arguments = request.params.name, dict(request.params.arguments)
-        served, prompt = await self.find(name, channel)
+        served = await self.find_repo(name, channel)
+        prompt = await self.find_prompt(served, name, channel)
         _check_arguments(prompt, arguments)
         conversation = Conversation(request.method, name, arguments, channel)
         unanswered = conversation.resume(request.params)
         if unanswered is not None:
             return unanswered
         check_capabilities(served.requires, channel.client_capabilities)
-        with naming(unknown_prompt(name)):
+        with _noting(name, channel), naming(unknown_prompt(name)):
             answer = await run_hook(channel, served.repo.get, name, arguments, channel)
         match answer:
             case str():
@@ -119,6 +129,8 @@ class PromptsPage(Page):
             case InputRequired():
                 return conversation.ask(answer)
             case Error():
+                if isinstance(answer.reason, NotFound):
+                    channel.notes.served_target = None
                 return name_returned(answer, unknown_prompt(name))
             case _:
                 raise CallbackReturnError(served.repo, "get", answer, _EXPECTED)
@@ -133,6 +145,20 @@ def _serve(source: object, *, per_caller: bool = False) -> ServedPrompts:
 async def _ask(extension: Extension, channel: Channel) -> Sequence[ServedPrompts]:
     given = await ask_extension(extension, "prompts", channel)
     return [_serve(source, per_caller=True) for source in given]
+
+
+@contextmanager
+def _noting(name: str, channel: Channel) -> Generator[None]:
+    """Note that there is a prompt `name`, unless its repository now says that there is not.
+
+    It may have none: a list that is too long to be searched is taken to have any name.
+    """
+    channel.notes.served_target = name
+    try:
+        yield
+    except NotFound:
+        channel.notes.served_target = None
+        raise
 
 
 def _check_arguments(prompt: mcp.Prompt, given: Mapping[str, str]) -> None:

@@ -16,6 +16,7 @@ import attrs
 
 from genmcp.errors import say_whose
 from genmcp.events import EncodeError
+from genmcp.limits import read_own_rate_limit
 from genmcp.providers.cache_control import CacheHints, read_cache_control
 from genmcp.providers.param_headers import ParamHeader, read_param_headers
 from genmcp.providers.tool import Tool
@@ -27,6 +28,7 @@ from genmcp.wire.json_text import write_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from genmcp.limits import OwnRateLimit
     from genmcp.mcp import v2607 as mcp
     from genmcp.providers.extension import ToolSource
     from genmcp.wire.output import OutputChecker
@@ -46,6 +48,7 @@ class ServedTool:
         requires: the client capabilities it cannot do without, in wire form.
         required_scopes: the scopes that a call of it needs.
         param_headers: the headers that must repeat its arguments.
+        rate_limit: how often one caller may call it, if it says so itself.
     """
 
     tool: Tool[Any, Any]
@@ -55,6 +58,7 @@ class ServedTool:
     requires: Mapping[str, Any]
     required_scopes: frozenset[str]
     param_headers: tuple[ParamHeader, ...]
+    rate_limit: OwnRateLimit
 
     @property
     def name(self) -> str:
@@ -84,13 +88,25 @@ def serve_tool(source: ToolSource) -> ServedTool:
         raise say_whose(f"{owner}: cache_control", error) from error
     requires: Mapping[str, Any] = encode(tool.requires())
     try:
+        rate_limit = read_own_rate_limit(tool.rate_limit())
+    except TypeError as error:
+        raise say_whose(f"{owner}: rate_limit", error) from error
+    try:
         param_headers = read_param_headers(described.input_schema)
     except ValueError as error:
         # `Tool` checks this too; here, that a hand-written `describe` did.
         raise say_whose(f"{owner}: describe: input_schema", error) from error
     scopes = ask_scopes(owner, tool.required_scopes())
-    checker = tool.output_checker()
-    return ServedTool(tool, described, hints, checker, requires, scopes, param_headers)
+    return ServedTool(
+        tool,
+        described,
+        hints,
+        checker=tool.output_checker(),
+        requires=requires,
+        required_scopes=scopes,
+        param_headers=param_headers,
+        rate_limit=rate_limit,
+    )
 
 
 def index_tools(tools: Iterable[ServedTool]) -> dict[str, ServedTool]:

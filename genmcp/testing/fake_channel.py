@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from genmcp.caller import Caller
+    from genmcp.limits import OwnRateLimit
 
 R = TypeVar("R")
 
@@ -34,6 +35,8 @@ class FakeChannel(Channel):
         stream_started: whether the handler asked for a stream.
         close_called: whether the handler closed the call.
         close_after_seconds: after how many seconds it is to be closed, if it said so.
+        rate_checks: what was counted against a rate limit, as `(method, target, own)`.
+            Nothing is ever too much here.
 
     Args:
         caller: who calls; default `fake_caller()`.
@@ -49,6 +52,7 @@ class FakeChannel(Channel):
         self.stream_started = False
         self.close_called = False
         self.close_after_seconds: float | None = None
+        self.rate_checks: list[tuple[str, str, OwnRateLimit]] = []
         self._nursery = nursery
         self._gone = False
 
@@ -119,6 +123,10 @@ class FakeChannel(Channel):
     async def run_in_thread(self, hook: Callable[..., R], *args: Any) -> R:
         """See `Channel.run_in_thread`."""
         return await trio.to_thread.run_sync(hook, *args)
+
+    def check_rate(self, method: str, target: str, own: OwnRateLimit = None) -> None:
+        """See `Channel.check_rate`. Only recorded."""
+        self.rate_checks.append((method, target, own))
 
     async def deliver(self, notification: mcp.ServerNotification) -> bool:
         """See `Channel.deliver`."""

@@ -16,6 +16,7 @@ import attrs
 import trio
 
 from genmcp.events import ClientGone, Sink
+from genmcp.mux.reporter import NOBODY
 from genmcp.transport import headers as header
 from genmcp.transport.headers import scan_headers
 from genmcp.transport.reply import Chunk, End, Head, Whole, render_refusal
@@ -64,6 +65,8 @@ class Exchange(Sink):
         client_address: where the request came from, if the server says.
         response_headers: what every response to this request says besides its own.
         reply: renders the events that are written; to be set before the first.
+        reporter: is told if the request is refused.
+        dispatched: whether the request has become a call, whose end is told by itself.
         responded: whether any part of a response was handed to the server.
         client_left: whether the server said that the client has gone.
     """
@@ -75,6 +78,8 @@ class Exchange(Sink):
         self.client_address = str(client[0]) if client else None
         self.response_headers: HeaderPairs = ()
         self.reply: Reply | None = None
+        self.reporter = NOBODY
+        self.dispatched = False
         self.client_left = False
         self._receive = receive
         self._send = send

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from genmcp.authorization import Authorization
+    from genmcp.telemetry import Observer
     from genmcp.transport.identify import Assigns, Principal
 
 
@@ -37,6 +38,7 @@ class EndpointOptions(LimitOptions, total=False):
     principal: Principal | None
     secret_key: str | bytes | Sequence[str | bytes] | None
     keepalive_seconds: float
+    observers: Iterable[Observer]
 
 
 class PortOptions(TypedDict, total=False):
@@ -102,7 +104,8 @@ async def serve(
         stop: an event that stops it when set. With `handle_signals`, a signal sets it.
         task_status: for `nursery.start`.
         options: any of `StreamableHTTP` (`public_url`, `allowed_hosts`, `allowed_origins`,
-            `assigns`, `secret_key`, ...); `certfile` and `keyfile` for TLS; `http2=True` to speak
+            `assigns`, `secret_key`, `observers`, ...); `certfile` and `keyfile` for TLS;
+            `http2=True` to speak
             HTTP/2 as well; and the limits `max_connections` (1000), `max_header_bytes`
             (32 KiB), `idle_timeout_seconds` (75), `read_timeout_seconds` and
             `write_timeout_seconds` (30 each).

@@ -24,7 +24,7 @@ from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
 from genmcp.cli.serve_command import split_grace
 from genmcp.cli.settings import read_number, read_or_none, read_whole_number
 from genmcp.cli.watchdog import Watchdog
-from genmcp.limits import Limits
+from genmcp.limits import Limits, RateLimit
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.serve import PortOptions
 from genmcp.transport.setting import name_flag
@@ -250,6 +250,7 @@ def test_variables_say_what_flags_do_not(monkeypatch: pytest.MonkeyPatch) -> Non
         "GENMCP_ALLOWED_ORIGINS": "https://four.example",
         "GENMCP_MAX_BODY_BYTES": "10",
         "GENMCP_CLEANUP_SECONDS": "1.5",
+        "GENMCP_RATE_LIMIT": "5/s",
         "GENMCP_MAX_THREADS": "",
         "GENMCP_MAX_CONNECTIONS": "7",
         "GENMCP_READ_TIMEOUT_SECONDS": "8",
@@ -261,7 +262,8 @@ def test_variables_say_what_flags_do_not(monkeypatch: pytest.MonkeyPatch) -> Non
     assert app.path == "/b"
     assert app.senders.allowed_hosts == ["two.example", "three.example:8443", "127.0.0.1"]
     assert app.senders.allowed_origins == ["https://four.example"]
-    assert app._limits == Limits(max_body_bytes=11, cleanup_seconds=1.5)
+    given = Limits(max_body_bytes=11, cleanup_seconds=1.5, rate_limit=RateLimit(5, 1))
+    assert app._limits == given.fill_in(limited_by_default=True)
     assert (told["max_connections"], told["read_timeout_seconds"]) == (7, 8)
 
 

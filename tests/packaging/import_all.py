@@ -23,6 +23,8 @@ EXTRAS = {
         "genmcp.authorization.jwt",
         "genmcp.authorization.keys",
     },
+    # spans and metrics: opentelemetry-api
+    "otel": {"genmcp.otel"},
 }
 """The modules that need an extra, by its name; no other module imports them."""
 

@@ -21,6 +21,7 @@ from genmcp import (
     InputRequired,
     InvalidParams,
     InvalidToken,
+    RateLimit,
     Stream,
     StreamableHTTP,
     Suite,
@@ -105,6 +106,7 @@ class Keywords(
     input_schema=AddArgs,
     output_schema={"type": "object"},
     cache_control=("public", timedelta(minutes=5)),
+    rate_limit=RateLimit(calls=5, per_seconds=60),
 ):
     async def call(
         self, request: mcp.CallToolRequest[AddArgs], channel: Channel
@@ -156,7 +158,13 @@ suite = Suite(
     instructions="Adds.",
     tools=[Add, Search, Rename(), Anything, Keywords, Countdown, Greeter("Hi")],
 )
-app = StreamableHTTP(suite, path="/mcp", allowed_origins=["https://example.org"])
+app = StreamableHTTP(
+    suite,
+    path="/mcp",
+    allowed_origins=["https://example.org"],
+    max_calls_per_caller=None,
+    rate_limit=RateLimit.read("100/minute"),
+)
 
 
 async def main() -> None:

@@ -76,6 +76,11 @@ class ScopeMisspelt(Tool[AddArgs], cache_control=("pubic", 0)):  # E: pyright my
         return ""
 
 
+class RateAsText(Tool[AddArgs], rate_limit="5/minute"):  # E: pyright mypy
+    async def call(self, request: mcp.CallToolRequest[AddArgs], channel: Channel) -> str:
+        return ""
+
+
 class KeywordMisspelt(Tool[AddArgs], descripton="Adds."):  # E: pyright mypy
     async def call(self, request: mcp.CallToolRequest[AddArgs], channel: Channel) -> str:
         return ""
