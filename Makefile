@@ -78,9 +78,10 @@ wheel: $(VENV)/.dev ## build the sdist, and from it the wheel, into dist/
 		{ cat build/wheel.log >&2; exit 1; }
 	@ls dist
 
-# First with the declared dependencies only: every module must import. Then the
-# tests, from the unpacked sdist with its genmcp/ taken away: what they import can
-# only be the installed package.
+# First with the declared dependencies only: every module must import that is not for an
+# extra. Then with the extras, as they are pinned: all of them must. Then the tests, from
+# the unpacked sdist with its genmcp/ taken away: what they import can only be the
+# installed package.
 test-wheel: wheel ## install the built wheel elsewhere and run the tests against it
 	@rm -rf $(WHEEL_TEST)
 	@mkdir -p $(WHEEL_TEST)/source
@@ -89,6 +90,9 @@ test-wheel: wheel ## install the built wheel elsewhere and run the tests against
 	@tar -xzf dist/*.tar.gz -C $(WHEEL_TEST)/source --strip-components 1
 	@rm -r $(WHEEL_TEST)/source/genmcp
 	@cd $(WHEEL_TEST)/source && ../venv/bin/python tests/packaging/import_all.py
+	@$(WHEEL_TEST)/venv/bin/python $(PIP_INSTALL) -c requirements/dev.txt \
+		"$$(echo dist/*.whl)[auth,otel]"
+	@cd $(WHEEL_TEST)/source && ../venv/bin/python tests/packaging/import_all.py --extras
 	@$(WHEEL_TEST)/venv/bin/python $(PIP_INSTALL) -r requirements/dev.txt
 	@cd $(WHEEL_TEST)/source && GENMCP_TESTED_AS=wheel ../venv/bin/pytest $(ARGS)
 

@@ -24,6 +24,7 @@ from genmcp.suite.not_found import name_returned, naming, shorten_name, unknown_
 from genmcp.suite.page import Answer, Page
 from genmcp.suite.provider_source import ask_extension, make_provider
 from genmcp.suite.repo_listing import RepoListing
+from genmcp.suite.scopes import check_scopes
 from genmcp.suite.served_repo import RepoRoutes, ServedRepo, serve_repo
 
 if TYPE_CHECKING:
@@ -72,10 +73,12 @@ class PromptsPage(Page):
 
         Raises:
             NotFound: there is none.
+            InsufficientScope: the caller may have nothing from it.
         """
         served = await self._routes.find(name, channel)
         if served is None:
             raise unknown_prompt(name)
+        check_scopes(served.required_scopes, channel.caller)
         return served
 
     async def find_prompt(self, served: ServedPrompts, name: str, channel: Channel) -> mcp.Prompt:

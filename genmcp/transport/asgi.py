@@ -28,6 +28,7 @@ from genmcp.mux import Mux
 from genmcp.mux.failure import is_crash
 from genmcp.telemetry import RefusalReason
 from genmcp.tokens import Keyring
+from genmcp.transport.authorize import make_gate
 from genmcp.transport.cors import answer_preflight, is_preflight
 from genmcp.transport.exchange import BodyTooLargeError, Exchange, Scope
 from genmcp.transport.headers import show
@@ -55,11 +56,14 @@ from genmcp.transport.watch import run_watched
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from genmcp.access import Access
+    from genmcp.authorization import Authorization
     from genmcp.server import Server
     from genmcp.telemetry import Observer
     from genmcp.transport.exchange import Receive, Send
     from genmcp.transport.identify import Assigns, Principal
     from genmcp.transport.public_url import PublicUrl
+    from genmcp.transport.reply import Whole
 
 SECRET_KEY_VARIABLE: Final = "GENMCP_SECRET_KEY"  # noqa: S105 - a name, not a secret
 """The environment variable read where no `secret_key` is given: one secret, or several
@@ -98,12 +102,16 @@ class StreamableHTTP:
             `HostRules`.
         allowed_origins: `Origin` values answered besides loopback and `public_url`, whose
             pages may read what is answered (CORS); see `OriginRules`.
+        authorization: what access tokens requests must carry; needs `public_url`, the
+            resource they are issued for. Handlers find what a token allows in
+            `channel.access`, and its subject in `channel.principal`.
         assigns: what handlers find in `channel.assigns`: a mapping, or a function,
             plain or async, that gets the ASGI scope and returns one. It may raise an
             `McpError` to refuse the request; it runs on the event loop.
         principal: a function, plain or async, that gets the ASGI scope and returns
             who was authenticated, for `channel.principal`, or `None`. May refuse as
-            `assigns` may. What is sealed for one principal is refused from another.
+            `assigns` may. What is sealed for one principal is refused from another. Not
+            with `authorization`, whose verifier says who it is.
         secret_key: one secret, or several for rotation with the newest first; seals
             cursors and request state. The same for all processes that serve the same
             clients. Default: what GENMCP_SECRET_KEY holds, several with spaces between;
@@ -134,6 +142,7 @@ class StreamableHTTP:
         path: str | None = None,
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
+        authorization: Authorization | None = None,
         assigns: Assigns | None = None,
         principal: Principal | None = None,
         secret_key: str | bytes | Sequence[str | bytes] | None = None,
@@ -166,6 +175,12 @@ class StreamableHTTP:
             server.methods(),
             max_body_bytes=self._limits.max_body_bytes,
             max_json_depth=self._limits.max_json_depth,
+        )
+        self._gate = make_gate(
+            authorization,
+            self.public_url,
+            has_principal=principal is not None,
+            timeout_seconds=self._limits.body_timeout_seconds,
         )
         self._identity = Identity(assigns, principal, self._limits.body_timeout_seconds)
         self._keepalive_seconds = keepalive_seconds
@@ -212,13 +227,22 @@ class StreamableHTTP:
             await _answer_crash(exchange, error)
 
     async def _answer(self, scope: Scope, exchange: Exchange) -> None:
+        if self._gate is not None and self._gate.metadata.is_at(scope["path"], _find_mount(scope)):
+            refusal = self.senders.check_host(exchange.headers)
+            await _answer_early(exchange, refusal or self._gate.metadata.answer(exchange.verb))
+            return
         verdict = self.senders.judge(exchange.verb, exchange.headers)
         # Before all else: from here on even a crash is answered so that a page can read it.
         exchange.response_headers = verdict.headers
         refusal = self._find_endpoint(scope) or verdict.refusal
         if refusal is None and is_preflight(exchange.verb, exchange.headers):
-            await _answer_preflight(exchange)
+            await _answer_early(exchange, answer_preflight(exchange.headers, VERBS))
             return
+        refusal = refusal or self._inbound.check_verb(exchange.verb)
+        access = None
+        if refusal is None and self._gate is not None:
+            admitted = await self._gate.admit(exchange)
+            access, refusal = _split(admitted)
         refusal = refusal or self._inbound.check_head(exchange.verb, exchange.headers)
         if refusal is not None:
             await _refuse(exchange, refusal)
@@ -228,7 +252,7 @@ class StreamableHTTP:
             return
         match self._inbound.read_body(exchange.headers, body):
             case ReceivedRequest() as received:
-                await self._run(scope, exchange, received)
+                await self._run(scope, exchange, received, access)
             case ReceivedNotification(notification=notification):
                 # Accepted whatever the server makes of it: nothing can be answered.
                 await exchange.send_whole(render_accepted())
@@ -238,7 +262,7 @@ class StreamableHTTP:
 
     def _find_endpoint(self, scope: Scope) -> Refusal | None:
         path: str = scope["path"]
-        mounted_at: str = scope.get("root_path", "").rstrip("/")
+        mounted_at = _find_mount(scope)
         route = path
         if mounted_at and (path == mounted_at or path.startswith(mounted_at + "/")):
             # Servers differ in whether the path still holds what was mounted.
@@ -268,12 +292,24 @@ class StreamableHTTP:
         await _refuse(exchange, refusal, drain=False)
         return None
 
-    async def _run(self, scope: Scope, exchange: Exchange, received: ReceivedRequest) -> None:
-        caller = attrs.evolve(received.caller, client_address=exchange.client_address)
-        exchange.reply = Reply(caller.request_id)
+    async def _run(
+        self, scope: Scope, exchange: Exchange, received: ReceivedRequest, access: Access | None
+    ) -> None:
+        caller = attrs.evolve(
+            received.caller,
+            client_address=exchange.client_address,
+            access=access,
+            principal=None if access is None else access.subject,
+        )
+        gate = self._gate
+        exchange.reply = (
+            Reply(caller.request_id)
+            if gate is None
+            else Reply(caller.request_id, gate.challenges.challenge)
+        )
         identified = await self._identity.complete(scope, caller, exchange)
         if isinstance(identified, Refusal):
-            await _refuse(exchange, identified)
+            await _refuse(exchange, identified if gate is None else gate.complete(identified))
             return
         if self.mux.draining:
             reason = RefusalReason.SHUTTING_DOWN
@@ -296,6 +332,15 @@ class StreamableHTTP:
                 await exchange.write(Failed(_shutting_down()))
 
 
+def _find_mount(scope: Scope) -> str:
+    root_path: str = scope.get("root_path", "")
+    return root_path.rstrip("/")
+
+
+def _split(admitted: Access | Refusal) -> tuple[Access | None, Refusal | None]:
+    return (None, admitted) if isinstance(admitted, Refusal) else (admitted, None)
+
+
 def _find_path(path: str | None, public_url: PublicUrl | None) -> str:
     if path is not None:
         return path.rstrip("/")
@@ -307,8 +352,7 @@ async def _refuse(exchange: Exchange, refusal: Refusal, *, drain: bool = True) -
     await exchange.refuse(refusal, drain=drain)
 
 
-async def _answer_preflight(exchange: Exchange) -> None:
-    answer = answer_preflight(exchange.headers, VERBS)
+async def _answer_early(exchange: Exchange, answer: Whole | Refusal) -> None:
     if isinstance(answer, Refusal):
         await _refuse(exchange, answer)
     else:

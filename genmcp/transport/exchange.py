@@ -8,6 +8,7 @@ ones, clients that leave, and sends that fail.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -43,6 +44,14 @@ connection instead of the answer, and a small one costs little.
 """
 
 
+EARLY_BYTES: Final = 65_536
+"""How much of a body is taken in while it is found out who is calling.
+
+Only behind the body do ASGI servers tell that a client has left. A longer body is not read
+on: nothing is known of its sender yet.
+"""
+
+
 class BodyTooLargeError(Exception):
     """More bytes arrived than are read."""
 
@@ -75,6 +84,9 @@ class Exchange(Sink):
         self._receive = receive
         self._send = send
         self._is_http1 = str(scope.get("http_version", "1.1")).startswith("1")
+        self._early: deque[bytes] = deque()
+        self._early_bytes = 0
+        self._all_arrived = False
         self._body_read = False
         self.responded = False
         self._broken = False
@@ -106,13 +118,24 @@ class Exchange(Sink):
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     async def _receive_piece(self) -> bytes:
-        message = await self._receive_message()
-        if message["type"] != "http.request":
-            self.client_left = True
-            raise ClientGone
-        self._body_read = not message.get("more_body", False)
+        while not self._early:
+            message = await self._receive_message()
+            if message["type"] != "http.request":
+                self.client_left = True
+                raise ClientGone
+            self._keep(message)
+        piece = self._early.popleft()
+        self._early_bytes -= len(piece)
+        self._body_read = self._all_arrived and not self._early
+        return piece
+
+    def _keep(self, message: Message) -> None:
+        self._all_arrived = not message.get("more_body", False)
         body: bytes = message.get("body", b"")
-        return body
+        if body or self._all_arrived:
+            self._early.append(body)
+            # Counted, not summed up: it may come byte by byte.
+            self._early_bytes += len(body)
 
     async def _receive_message(self) -> Message:
         try:
@@ -139,12 +162,20 @@ class Exchange(Sink):
         return self._body_read
 
     async def wait_until_gone(self) -> None:
-        """Wait until the server tells that the client has left."""
+        """Wait until the server tells that the client has left.
+
+        What arrives of the body meanwhile is kept for `read_body`, up to `EARLY_BYTES`;
+        of a client that sends more, it is not noticed that it leaves.
+        """
         while not self.client_left:
+            if not self._all_arrived and self._early_bytes > EARLY_BYTES:
+                await trio.sleep_forever()
             message = await self._receive_message()
             if message["type"] == "http.disconnect":
                 self.client_left = True
                 return
+            if not self._all_arrived:
+                self._keep(message)
             # Some test clients answer at once, with an empty body again and again.
             await trio.lowlevel.checkpoint()
 
