@@ -23,7 +23,7 @@ from genmcp import (
 )
 from genmcp.errors import InsufficientScope
 from genmcp.server import Server
-from genmcp.testing import FakeVerifier, fake_access
+from genmcp.testing import Client, FakeVerifier, fake_access
 from genmcp.transport.authorize import (
     MAX_TOKEN_BYTES,
     MalformedCredentials,
@@ -507,3 +507,19 @@ def test_a_tool_of_the_suite_is_not_needed_for_the_settings() -> None:
 
     suite = Suite(server_name="x", server_version="1", tools=[Hello])
     assert make_app(server=suite).public_url is not None
+
+
+async def test_no_log_has_the_token_in_it(caplog: pytest.LogCaptureFixture) -> None:
+    app = make_app(FakeVerifier({"my.good.token": fake_access()}))
+    with caplog.at_level(logging.DEBUG):
+        assert (await call(app, b"my.good.token")).status == 200
+        assert (await call(app, b"my.other.token")).status == 401
+        assert (await call(app, b"my.broken token")).status == 400
+    assert caplog.records
+    told = "".join(caplog.text + repr(vars(record)) for record in caplog.records)
+    assert "my." not in told
+
+
+def test_an_app_of_ones_own_checks_tokens_itself() -> None:
+    with pytest.raises(TypeError, match="give token="):
+        Client(make_app(), access=fake_access())
