@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import attrs
 
-from genmcp.errors import CallbackReturnError, InvalidParams, ToolError, find_sole_leaf
+from genmcp.errors import (
+    CallbackReturnError,
+    InvalidParams,
+    ToolError,
+    find_sole_leaf,
+)
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.outcome import Error, InputRequired, Stream

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 from genmcp.testing.memory_http import ASGIApp
 
 _PREFIX = "io.modelcontextprotocol/"
+_SELF = mcp.Implementation(name="genmcp.testing", version="0")
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
@@ -135,7 +136,7 @@ class Client(RepoMethods):
         *,
         capabilities: mcp.ClientCapabilities | None = None,
         answers: AnsweringClient | None = None,
-        info: mcp.Implementation | None = None,
+        info: mcp.Implementation | None = _SELF,
         path: str = "/mcp",
         token: str | None = None,
         access: Access | None = None,
@@ -151,9 +152,7 @@ class Client(RepoMethods):
         if capabilities is None:
             capabilities = mcp.ClientCapabilities() if answers is None else ASKS_ANYTHING
         self._capabilities = capabilities
-        self._info = (
-            mcp.Implementation(name="genmcp.testing", version="0") if info is None else info
-        )
+        self._info = info
         self._path = path
         self._ids = itertools.count(1)
         self._param_headers: dict[str, tuple[ParamHeader, ...]] = {}
@@ -346,11 +345,13 @@ class Client(RepoMethods):
         return fields
 
     def _meta(self) -> dict[str, Any]:
-        return {
+        meta = {
             _PREFIX + "protocolVersion": mcp.PROTOCOL_VERSION,
             _PREFIX + "clientCapabilities": encode(self._capabilities),
-            _PREFIX + "clientInfo": encode(self._info),
         }
+        if self._info is not None:
+            meta[_PREFIX + "clientInfo"] = encode(self._info)
+        return meta
 
 
 def _make_endpoint(server: Server, token: str | None, access: Access | None) -> StreamableHTTP:
