@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 import trio
 import trio.testing
@@ -20,6 +21,7 @@ from genmcp import (
     TokenVerifier,
     Tool,
     VerifierUnavailable,
+    mcp,
 )
 from genmcp.errors import InsufficientScope
 from genmcp.server import Server
@@ -303,6 +305,21 @@ async def test_handlers_find_what_the_token_allows() -> None:
     assert connection.status == 403
     assert 'scope="more use"' in challenge(connection)
     assert connection.json["error"]["data"] == {"requiredScopes": ["more", "use"]}
+
+
+async def test_handlers_do_not_get_the_token() -> None:
+    seen: list[str] = []
+
+    async def handle(channel: Any) -> Any:
+        facts = attrs.asdict(channel.caller, recurse=False)
+        seen.append(repr(facts) + repr(vars(channel)) + repr(channel.access.claims))
+        return mcp.call_tool_result(text="done")
+
+    verifier = FakeVerifier({"my.secret.token": fake_access()})
+    connection = await call(make_app(verifier, HandlerServer(handle)), b"my.secret.token")
+    assert connection.status == 200
+    assert "tester" in seen[0]
+    assert "my.secret.token" not in seen[0] + connection.body.decode()
 
 
 async def test_assigns_may_want_more_scopes() -> None:
