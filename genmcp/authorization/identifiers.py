@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -19,6 +20,8 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _URL: Final = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+\Z")
 
 
+# Asked for every request, about the few names that verified tokens have.
+@lru_cache(maxsize=256)
 def canonicalize(name: str) -> str:
     """Return the form in which names of one resource are equal.
 

@@ -268,6 +268,32 @@ async def test_a_retry_is_checked_again() -> None:
         assert error.data == {"requiredScopes": ["files:write"]}
 
 
+async def test_a_state_is_good_for_the_subject_of_the_token_it_was_given_to() -> None:
+    tokens = {
+        token: fake_access("files:write", subject=subject)
+        for token, subject in (("ada", "ada"), ("ada-again", "ada"), ("bob", "bob"))
+    }
+    app = StreamableHTTP(
+        make_suite(),
+        public_url="https://mcp.example.com/mcp",
+        authorization=Authorization(
+            FakeVerifier(tokens), authorization_servers=["https://auth.example.com"]
+        ),
+    )
+    able = mcp.ClientCapabilities(elicitation=mcp.ElicitationCapability(form={}))
+    params: dict[str, Any] = {"name": "asks", "arguments": {}}
+    async with Client(app, capabilities=able, token="ada") as client:
+        params["requestState"] = (await client.request("tools/call", params))["requestState"]
+    params["inputResponses"] = {"name": {"action": "accept", "content": {"name": "ada"}}}
+    async with Client(app, capabilities=able, token="bob") as client:
+        error = await refused(client, "tools/call", **params)
+        assert error.code == mcp.INVALID_PARAMS
+        assert "requestState" in error.message
+    # A new token of the same person goes on with it.
+    async with Client(app, capabilities=able, token="ada-again") as client:
+        assert (await client.request("tools/call", params))["content"][0]["text"] == "thanks"
+
+
 async def test_a_prompt_needs_its_repositorys_scopes_before_it_is_looked_for() -> None:
     letters = Letters()
     suite = Suite(server_name="x", server_version="1", prompts=[letters])

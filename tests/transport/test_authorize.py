@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 import trio
 import trio.testing
@@ -20,10 +21,11 @@ from genmcp import (
     TokenVerifier,
     Tool,
     VerifierUnavailable,
+    mcp,
 )
 from genmcp.errors import InsufficientScope
 from genmcp.server import Server
-from genmcp.testing import FakeVerifier, fake_access
+from genmcp.testing import Client, FakeVerifier, fake_access
 from genmcp.transport.authorize import (
     MAX_TOKEN_BYTES,
     MalformedCredentials,
@@ -305,6 +307,21 @@ async def test_handlers_find_what_the_token_allows() -> None:
     assert connection.json["error"]["data"] == {"requiredScopes": ["more", "use"]}
 
 
+async def test_handlers_do_not_get_the_token() -> None:
+    seen: list[str] = []
+
+    async def handle(channel: Any) -> Any:
+        facts = attrs.asdict(channel.caller, recurse=False)
+        seen.append(repr(facts) + repr(vars(channel)) + repr(channel.access.claims))
+        return mcp.call_tool_result(text="done")
+
+    verifier = FakeVerifier({"my.secret.token": fake_access()})
+    connection = await call(make_app(verifier, HandlerServer(handle)), b"my.secret.token")
+    assert connection.status == 200
+    assert "tester" in seen[0]
+    assert "my.secret.token" not in seen[0] + connection.body.decode()
+
+
 async def test_assigns_may_want_more_scopes() -> None:
     def assigns(scope: Any) -> Any:
         raise InsufficientScope(["tenant"])
@@ -507,3 +524,19 @@ def test_a_tool_of_the_suite_is_not_needed_for_the_settings() -> None:
 
     suite = Suite(server_name="x", server_version="1", tools=[Hello])
     assert make_app(server=suite).public_url is not None
+
+
+async def test_no_log_has_the_token_in_it(caplog: pytest.LogCaptureFixture) -> None:
+    app = make_app(FakeVerifier({"my.good.token": fake_access()}))
+    with caplog.at_level(logging.DEBUG):
+        assert (await call(app, b"my.good.token")).status == 200
+        assert (await call(app, b"my.other.token")).status == 401
+        assert (await call(app, b"my.broken token")).status == 400
+    assert caplog.records
+    told = "".join(caplog.text + repr(vars(record)) for record in caplog.records)
+    assert "my." not in told
+
+
+def test_an_app_of_ones_own_checks_tokens_itself() -> None:
+    with pytest.raises(TypeError, match="give token="):
+        Client(make_app(), access=fake_access())
