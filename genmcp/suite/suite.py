@@ -29,7 +29,7 @@ from genmcp.suite.options import (
     check_text,
     read_list,
 )
-from genmcp.suite.page import Answer, Page, PageStream
+from genmcp.suite.page import Answer, Page, PageStream, check_result_type
 from genmcp.suite.prompts import PromptsPage
 from genmcp.suite.resources import ResourcesPage
 from genmcp.suite.subscriptions import SubscriptionsPage, make_listen_result
@@ -196,7 +196,10 @@ class Suite(Server):
         """Remember whose a stream is; put the server's identity into a result."""
         if isinstance(answer, Stream):
             return Stream(PageStream(page, answer.state))
-        return answer if isinstance(answer, Error) else self._sign(answer)
+        if isinstance(answer, Error):
+            return answer
+        check_result_type(answer)
+        return self._sign(answer)
 
     def _sign(self, result: mcp.Result) -> mcp.Result:
         if not self.send_server_info:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
+    from genmcp.authorization import Authorization
     from genmcp.telemetry import Observer
     from genmcp.transport.identify import Assigns, Principal
     from genmcp.transport.port_config import PortConfig
@@ -43,6 +44,7 @@ class EndpointOptions(LimitOptions, total=False):
     public_url: str | None
     allowed_hosts: Iterable[str]
     allowed_origins: Iterable[str]
+    authorization: Authorization | None
     assigns: Assigns | None
     principal: Principal | None
     secret_key: str | bytes | Sequence[str | bytes] | None
