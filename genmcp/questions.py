@@ -97,7 +97,8 @@ def sample(
         metadata: handed to the provider of the model.
 
     Raises:
-        ValueError: `max_tokens` is not positive, or there is no message.
+        ValueError: `max_tokens` is not positive, there is no message, or a wish of the
+            model to call a tool is not answered by the very next message.
 
     Spec: client/sampling
     """

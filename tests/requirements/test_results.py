@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from genmcp import Channel, Tool, elicit_url, list_roots, mcp, sample
+from genmcp import Channel, Extension, Tool, elicit_url, list_roots, mcp, sample
 from genmcp.testing import Client, ServerError
 from genmcp.wire.codec import encode
 from tests.requirements.whole_server import (
@@ -89,6 +89,26 @@ async def test_every_list_pages_and_its_last_page_has_no_cursor(method: str, ite
     assert "nextCursor" not in page
     assert "nextCursor" not in whole
     assert hints == {("private", int)}
+
+
+class GivesNothing(Extension):
+    def tools(self, channel: Channel) -> Any:
+        return []
+
+    def prompts(self, channel: Channel) -> Any:
+        return []
+
+    def resources(self, channel: Channel) -> Any:
+        return []
+
+
+@pytest.mark.parametrize(("method", "items"), LISTS.items())
+async def test_list_of_nothing_is_written_as_an_empty_list(method: str, items: str) -> None:
+    suite = make_suite(tools=[], prompts=[], resources=[], extensions=[GivesNothing()])
+    async with Client(suite) as client:
+        page = await client.request(method)
+    assert page[items] == []
+    assert page.keys() == {items, "resultType", "ttlMs", "cacheScope", "_meta"}
 
 
 @pytest.mark.parametrize("careful", [0, 1, 2])

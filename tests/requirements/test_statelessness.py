@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
 from genmcp import Channel, InvalidParams, Keyring, StreamableHTTP, Suite, Tool, mcp
 from genmcp.suite.input_required import TTL_SECONDS
@@ -22,6 +24,7 @@ from tests.requirements.whole_server import (
     messages_of,
 )
 
+TURN = {"type": "object", "required": ["say", "hear"]}
 YES: dict[str, Any] = {"sure": {"action": "accept", "content": {"sure": True}}}
 
 
@@ -58,6 +61,35 @@ async def test_list_is_the_same_for_all_clients_whatever_was_called_before(
     for earlier in range(3):
         assert await whole_list(app, method, earlier=earlier) == before
         assert await whole_list(make_endpoint(page_size), method, earlier=earlier) == before
+
+
+async def test_call_may_wait_for_what_another_call_does(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Were calls served one after the other, the first would wait for ever."""
+    said = {name: trio.Event() for name in ("ping", "pong")}
+
+    class Wait(Tool, name="wait", input_schema=TURN):
+        async def call(self, request: Any, channel: Channel) -> str:
+            turn = request.params.arguments
+            said[turn["say"]].set()
+            await said[turn["hear"]].wait()
+            return str(turn["hear"])
+
+    client = Client(make_app(make_suite(tools=[Wait])))
+    heard: list[str] = []
+
+    async def call(say: str, hear: str) -> None:
+        result = await client.call_tool("wait", {"say": say, "hear": hear})
+        assert isinstance(result, mcp.CallToolResult)
+        heard.append(result.text)
+
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(call, "ping", "pong")
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(call, "pong", "ping")
+    assert sorted(heard) == ["ping", "pong"]
 
 
 async def test_capabilities_of_one_request_are_not_those_of_the_next() -> None:
