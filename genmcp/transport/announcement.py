@@ -31,12 +31,12 @@ class Announcer:
 
     Args:
         app: what is served.
-        host: what is bound.
+        host: what is bound; `None` for a Unix socket.
         task_status: told the URLs of the endpoint.
     """
 
     def __init__(
-        self, app: StreamableHTTP, host: str, task_status: trio.TaskStatus[list[str]]
+        self, app: StreamableHTTP, host: str | None, task_status: trio.TaskStatus[list[str]]
     ) -> None:
         self._app = app
         self._host = host
@@ -70,9 +70,9 @@ def _describe_public(app: StreamableHTTP) -> str:
     return f"{shown}; what stands in between changes the path to {app.path or '/'} (path)"
 
 
-def describe_senders(app: StreamableHTTP, host: str) -> str:
+def describe_senders(app: StreamableHTTP, host: str | None) -> str:
     """Say which `Host` and which `Origin` are answered, and because of what."""
-    bound, public = find_host_name(host), app.public_url
+    bound, public = None if host is None else find_host_name(host), app.public_url
     hosts = [
         f"{name} ({'bound' if name == bound else 'allowed_hosts'})"
         for name in app.senders.allowed_hosts
@@ -89,8 +89,10 @@ def _list(names: Iterable[str]) -> str:
     return ", ".join(["loopback", *names])
 
 
-def find_warning(app: StreamableHTTP, host: str) -> str | None:
+def find_warning(app: StreamableHTTP, host: str | None) -> str | None:
     """Return what to say where clients can reach a server that will refuse them all."""
+    if host is None:
+        return None  # whoever may connect to it is on this machine
     bound = find_host_name(host)
     others = {*app.senders.allowed_hosts} - {bound}
     if others or app.public_url is not None:

@@ -272,7 +272,7 @@ def test_every_limit_has_a_flag_that_says_what_it_is_for(
 ) -> None:
     settings = {limit.name: limit for limit in [*find_endpoint_limits(), *find_port_limits()]}
     limits = {field.name for field in attrs.fields(Limits)}
-    port = set(PortOptions.__annotations__) - {"http2", "certfile", "keyfile"}
+    port = set(PortOptions.__annotations__) - {"http2", "certfile", "keyfile", "ssl_context"}
     assert set(settings) == limits | port | {"keepalive_seconds"}
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--help"])
