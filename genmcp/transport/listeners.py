@@ -163,18 +163,21 @@ def find_bound_host(config: PortConfig) -> str | None:
     """Return the host that is bound, `None` where there are only Unix sockets.
 
     Of several sockets that were given, the first with a host counts.
+
+    Raises:
+        OSError: a file descriptor that was given is no socket.
     """
     if config.unix_socket is not None:
         return None
     if config.sockets is None:
         return config.host
     for one in config.sockets:
-        sock = socket.socket(fileno=os.dup(one)) if isinstance(one, int) else one
+        sock = _open(one) if isinstance(one, int) else one
         try:
             address = sock.getsockname()
         finally:
-            if sock is not one:
-                sock.close()
+            if isinstance(one, int):
+                sock.detach()
         if isinstance(address, tuple):
             return str(cast("tuple[str, int]", address)[0])
     return None
