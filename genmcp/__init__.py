@@ -13,8 +13,8 @@
 THE MAP. Folders are layers; each imports only what stands above it here:
 
     mcp/v2607/    what is said: the protocol's messages as attrs classes, builders
-    errors limits outcome events event_bus tokens access answers questions caller
-    channel server
+    errors limits telemetry outcome events event_bus tokens access answers questions
+    caller channel server
                   what both sides agree on: the contracts
     wire/         JSON to objects and back, JSON Schema, a tool's arguments
     providers/    what you write: Tool, PromptRepo, ResourceRepo, Extension,
@@ -22,6 +22,7 @@ THE MAP. Folders are layers; each imports only what stands above it here:
     suite/        who answers: the ready-made Server, one module per spec page
     mux/          how it runs: one call, one scope, exactly one ending
     transport/    how it travels: pure HTTP logic, and the shells that do the I/O
+    otel          what is told of calls, to OpenTelemetry (extra `otel`)
     testing/      how you check it: call a tool, fake a channel, be a client
     cli/          the `genmcp` command
 
@@ -89,6 +90,14 @@ from genmcp.providers import (
 from genmcp.questions import elicit_form, elicit_url, list_roots, sample
 from genmcp.server import Server
 from genmcp.suite import Suite
+from genmcp.telemetry import (
+    CallEnded,
+    CallInfo,
+    Observer,
+    Outcome,
+    RefusalReason,
+    RequestRefused,
+)
 from genmcp.tokens import Keyring, TokenError
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.serve import serve
@@ -104,6 +113,8 @@ __all__ = [
     "ArgumentsError",
     "BlockingChannel",
     "CacheControl",
+    "CallEnded",
+    "CallInfo",
     "CallbackReturnError",
     "Caller",
     "Cancelled",
@@ -130,6 +141,8 @@ __all__ = [
     "MethodNotFound",
     "MissingRequiredClientCapability",
     "NotFound",
+    "Observer",
+    "Outcome",
     "OutputMismatch",
     "Overloaded",
     "ParseError",
@@ -138,7 +151,9 @@ __all__ = [
     "PromptRepoSource",
     "RateLimit",
     "ReadReply",
+    "RefusalReason",
     "Reply",
+    "RequestRefused",
     "ResourceRepo",
     "ResourceRepoSource",
     "SchemaError",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from genmcp.answers import Answers
 from genmcp.caller import CallerFacts
 from genmcp.mcp import v2607 as mcp
+from genmcp.telemetry import CallNotes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,6 +48,8 @@ class Channel(CallerFacts, ABC):
         """Seals and opens the tokens handed to the client (cursors, request state)."""
         self.answers = Answers()
         """What the client answered so far, when it retries a call that asked it."""
+        self.notes = CallNotes()
+        """What the server says of this call for logs and metrics; see `CallNotes`."""
         self._last_progress = -math.inf
 
     @property

@@ -74,6 +74,9 @@ class McpError(Exception):
     code: int
     message: str
     data: Any
+    log_message: str | None = None
+    """What the log says instead of `message`: set where that repeats values the client
+    sent, or where the log may say more than the client."""
 
     def __init__(self, message: str, *, code: int, data: Any | Unset = UNSET) -> None:
         if type(code) is not int:

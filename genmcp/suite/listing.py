@@ -10,7 +10,6 @@ Spec: server/utilities/pagination
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from genmcp.tokens import Keyring
-
-_log = logging.getLogger("genmcp.suite")
 
 _PURPOSE: Final = "cursor"
 TTL_SECONDS: Final = 24 * 60 * 60
@@ -81,8 +78,9 @@ def open_place(method: str, cursor: str, keyring: Keyring) -> list[Any]:
     try:
         opened = keyring.unseal(_PURPOSE, cursor, bound_to=method.encode("utf-8"))
     except TokenError as error:
-        _log.warning("%s: cursor refused: %s", method, error.cause)
-        raise InvalidParams("cursor is not valid for this list") from None
+        refused = InvalidParams("cursor is not valid for this list")
+        refused.log_message = f"cursor refused: {error.cause}"
+        raise refused from None
     place: list[Any] = orjson.loads(opened)
     return place
 

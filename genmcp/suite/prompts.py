@@ -7,11 +7,12 @@ Spec: server/prompts
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 import attrs
 
-from genmcp.errors import CallbackReturnError, InvalidParams
+from genmcp.errors import CallbackReturnError, InvalidParams, NotFound
 from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, InputRequired
 from genmcp.providers.hooks import run_hook
@@ -25,7 +26,7 @@ from genmcp.suite.repo_listing import RepoListing
 from genmcp.suite.served_repo import RepoRoutes, ServedRepo, serve_repo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from genmcp.channel import Channel
     from genmcp.providers.extension import Extension
@@ -115,7 +116,7 @@ class PromptsPage(Page):
         if unanswered is not None:
             return unanswered
         check_capabilities(served.requires, channel.client_capabilities)
-        with naming(unknown_prompt(name)):
+        with _noting(name, channel), naming(unknown_prompt(name)):
             answer = await run_hook(channel, served.repo.get, name, arguments, channel)
         match answer:
             case str():
@@ -125,6 +126,8 @@ class PromptsPage(Page):
             case InputRequired():
                 return conversation.ask(answer)
             case Error():
+                if isinstance(answer.reason, NotFound):
+                    channel.notes.served_target = None
                 return name_returned(answer, unknown_prompt(name))
             case _:
                 raise CallbackReturnError(served.repo, "get", answer, _EXPECTED)
@@ -139,6 +142,20 @@ def _serve(source: object, *, per_caller: bool = False) -> ServedPrompts:
 async def _ask(extension: Extension, channel: Channel) -> Sequence[ServedPrompts]:
     given = await ask_extension(extension, "prompts", channel)
     return [_serve(source, per_caller=True) for source in given]
+
+
+@contextmanager
+def _noting(name: str, channel: Channel) -> Generator[None]:
+    """Note that there is a prompt `name`, unless its repository now says that there is not.
+
+    It may have none: a list that is too long to be searched is taken to have any name.
+    """
+    channel.notes.served_target = name
+    try:
+        yield
+    except NotFound:
+        channel.notes.served_target = None
+        raise
 
 
 def _check_arguments(prompt: mcp.Prompt, given: Mapping[str, str]) -> None:

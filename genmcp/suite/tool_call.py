@@ -8,7 +8,6 @@ Spec: server/tools#calling-tools
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import attrs
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from genmcp.channel import Channel
     from genmcp.suite.page import Answer
     from genmcp.suite.served_tool import ServedTool
-
-_log = logging.getLogger("genmcp.suite")
 
 InvalidArguments = Literal["tool_error", "protocol_error"]
 """How arguments that fail the generated check are answered: as a tool result with
@@ -83,14 +80,11 @@ class ToolCall:
         try:
             request = self._validate(self._with_answers(request))
         except ArgumentsError as error:
-            _log.warning(
-                "tools/call %r (request %r): invalid arguments: %s",
-                self.served.name,
-                self.channel.request_id,
-                "; ".join(error.reasons),
-            )
+            self.channel.notes.problem = f"invalid arguments: {'; '.join(error.reasons)}"
             if invalid_arguments == "protocol_error":
-                raise InvalidParams(str(error)) from None
+                refused = InvalidParams(str(error))
+                refused.log_message = self.channel.notes.problem
+                raise refused from None
             return mcp.call_tool_result(error=str(error))
         except ToolError as error:
             return mcp.call_tool_result(error=error.message)

@@ -59,6 +59,7 @@ class ToolsPage(Page):
             return await self._list(request, channel)
         call = cast("mcp.CallToolRequest[Any]", request)
         served = await self._find(call.params.name, channel)
+        channel.notes.served_target = served.name
         return await start_call(served, call, channel).start(call, self._invalid_arguments)
 
     async def handle_message(self, message: object, channel: Channel, state: Any) -> Answer:

@@ -26,6 +26,7 @@ from genmcp.events import ClientGone, Failed
 from genmcp.limits import LimitOptions, Limits
 from genmcp.mux import Mux
 from genmcp.mux.failure import is_crash
+from genmcp.telemetry import RefusalReason
 from genmcp.tokens import Keyring
 from genmcp.transport.asgi_exchange import AsgiExchange
 from genmcp.transport.cors import answer_preflight, is_preflight
@@ -41,6 +42,7 @@ from genmcp.transport.inbound import (
     refuse_limit,
 )
 from genmcp.transport.public_url import read_public_url
+from genmcp.transport.refused import describe_refusal
 from genmcp.transport.reply import (
     Reply,
     find_delay,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from genmcp.server import Server
+    from genmcp.telemetry import Observer
     from genmcp.transport.asgi_exchange import Receive, Send
     from genmcp.transport.identify import Assigns, Principal
     from genmcp.transport.public_url import PublicUrl
@@ -107,11 +110,14 @@ class StreamableHTTP:
             without either, what this process sealed dies with it.
         keepalive_seconds: how long a call may be silent before the client is shown
             that it lives.
+        observers: are told of every call and every refusal, for metrics and traces; see
+            `Observer`.
         limits: any of `genmcp.limits.Limits`, such as `max_body_bytes`. Those on one
             caller are on by default where `public_url` or `principal` is given.
 
     Raises:
         ValueError: a setting makes no sense; the message names it.
+        TypeError: one of `observers` is none, or has a hook that is `async def`.
 
     Attributes:
         mux: runs the calls of this endpoint.
@@ -132,6 +138,7 @@ class StreamableHTTP:
         principal: Principal | None = None,
         secret_key: str | bytes | Sequence[str | bytes] | None = None,
         keepalive_seconds: float = KEEPALIVE_SECONDS,
+        observers: Iterable[Observer] = (),
         **limits: Unpack[LimitOptions],
     ) -> None:
         if path is not None and not path.startswith("/"):
@@ -149,7 +156,12 @@ class StreamableHTTP:
         self._limits = Limits(**limits).fill_in(
             limited_by_default=self.public_url is not None or principal is not None
         )
-        self.mux = Mux(server, keyring=_make_keyring(secret_key), limits=self._limits)
+        self.mux = Mux(
+            server,
+            keyring=_make_keyring(secret_key),
+            limits=self._limits,
+            observers=observers,
+        )
         self._inbound = Inbound(
             server.methods(),
             max_body_bytes=self._limits.max_body_bytes,
@@ -194,6 +206,7 @@ class StreamableHTTP:
             scope: what ASGI would say of it.
             exchange: reads it, and sends the response.
         """
+        exchange.reporter = self.mux.reporter
         try:
             await self._answer(scope, exchange)
         except ClientGone:
@@ -270,7 +283,9 @@ class StreamableHTTP:
             await _refuse(exchange, identified)
             return
         if self.mux.draining:
-            await _refuse(exchange, Refusal(503, _shutting_down(), caller.request_id))
+            reason = RefusalReason.SHUTTING_DOWN
+            refusal = Refusal(503, _shutting_down(), caller.request_id, reason=reason)
+            await _refuse(exchange, refusal)
             return
         try:
             call = self.mux.open(received.request, identified, exchange)
@@ -278,6 +293,7 @@ class StreamableHTTP:
             headers = find_delay(error)
             await _refuse(exchange, Refusal(find_status(error), error, caller.request_id, headers))
             return
+        exchange.dispatched = True
         await exchange.run_call(call, self._keepalive_seconds)
         if exchange.reachable and not exchange.reply.done:
             # Cut off by the mux, which only a shutdown does; anything else is a fault.
@@ -294,7 +310,7 @@ def _find_path(path: str | None, public_url: PublicUrl | None) -> str:
 
 
 async def _refuse(exchange: Exchange, refusal: Refusal, *, drain: bool = True) -> None:
-    _log.info("refused with %d: %s", refusal.status, refusal.error)
+    exchange.reporter.refuse(describe_refusal(refusal), refusal.error)
     await exchange.refuse(refusal, drain=drain)
 
 
@@ -313,13 +329,21 @@ def _shutting_down() -> McpError:
 async def _answer_crash(exchange: Exchange, error: BaseException) -> None:
     """Log what must not happen, and answer it all the same."""
     error_id = secrets.token_hex(8)
-    _log.error("serving a request failed, error id %s", error_id, exc_info=error)
+    _log.error(
+        "serving a request failed, error id %s",
+        error_id,
+        exc_info=error,
+        extra={"genmcp_error_id": error_id},
+    )
     masked = InternalError("Internal server error", data={"errorId": error_id})
+    refusal = Refusal(500, masked, reason=RefusalReason.CRASH)
+    if not exchange.dispatched:
+        exchange.reporter.refuse(describe_refusal(refusal), masked)
     try:
         if exchange.reply is not None and not exchange.reply.done:
             await exchange.write(Failed(masked))
         elif not exchange.responded:
-            await exchange.refuse(Refusal(500, masked), drain=False)
+            await exchange.refuse(refusal, drain=False)
     except ClientGone:
         pass
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from genmcp.caller import Caller
+    from genmcp.telemetry import RefusalReason
     from genmcp.transport.reply import HeaderPairs
 
 VERBS: Final = ("POST",)
@@ -67,12 +68,15 @@ class Refusal:
         error: the JSON-RPC error for the body.
         request_id: the request's id, if it could be read.
         headers: what the response must say besides its type and length.
+        reason: why, for the log; `None` where status and error tell
+            (`genmcp.transport.refused`).
     """
 
     status: int
     error: McpError
     request_id: mcp.RequestId | None = None
     headers: HeaderPairs = ()
+    reason: RefusalReason | None = attrs.field(default=None, kw_only=True)
 
 
 @attrs.frozen

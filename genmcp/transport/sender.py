@@ -9,11 +9,12 @@ Spec: basic/transports/streamable-http#security--endpoint
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from genmcp.errors import InvalidRequest
+from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
 from genmcp.transport.cors import ANY_ORIGIN, render_cors
 from genmcp.transport.headers import shorten, show
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from genmcp.transport.headers import RequestHeaders
     from genmcp.transport.public_url import PublicUrl
     from genmcp.transport.reply import HeaderPairs
+
+_REASONS: Final = {"Host": RefusalReason.HOST, "Origin": RefusalReason.ORIGIN}
 
 
 @attrs.frozen
@@ -96,7 +99,8 @@ class SenderRules:
         if origin is None:
             return None
         if "Origin" in headers.repeated:
-            return Refusal(403, InvalidRequest("The header Origin was sent more than once"))
+            message = "The header Origin was sent more than once"
+            return Refusal(403, InvalidRequest(message), reason=RefusalReason.ORIGIN)
         if self._origins.allows(origin):
             return None
         return _refuse("Origin", origin, "allowed_origins")
@@ -106,7 +110,8 @@ class SenderRules:
         if host is None:
             return None
         if "Host" in headers.repeated:
-            return Refusal(400, InvalidRequest("The header Host was sent more than once"))
+            message = "The header Host was sent more than once"
+            return Refusal(400, InvalidRequest(message), reason=RefusalReason.HOST)
         if self._hosts.allows(host):
             return None
         return _refuse("Host", host, "allowed_hosts")
@@ -121,4 +126,5 @@ def _refuse(name: str, value: bytes, setting: str) -> Refusal:
             f"({name_flag(setting)}, {name_variable(setting)})",
             data=describe_setting(setting, header=name, refused=shorten(value)),
         ),
+        reason=_REASONS[name],
     )

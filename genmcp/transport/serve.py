@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable, Sequence
 
+    from genmcp.telemetry import Observer
     from genmcp.transport.identify import Assigns, Principal
     from genmcp.transport.port_config import PortConfig
 
@@ -48,6 +49,7 @@ class EndpointOptions(LimitOptions, total=False):
     principal: Principal | None
     secret_key: str | bytes | Sequence[str | bytes] | None
     keepalive_seconds: float
+    observers: Iterable[Observer]
 
 
 class PlaceOptions(TypedDict, total=False):
@@ -127,8 +129,8 @@ async def serve(
         stop: an event that stops it when set. With `handle_signals`, a signal sets it.
         task_status: for `nursery.start`.
         options: any of `StreamableHTTP` (`public_url`, `allowed_hosts`, `allowed_origins`,
-            `assigns`, `secret_key`, ...); instead of `host` and `port`, `unix_socket` (with
-            `unix_socket_mode`, 0o600) or `sockets`, which were opened by others and are
+            `assigns`, `secret_key`, `observers`, ...); instead of `host` and `port`,
+            `unix_socket` (with `unix_socket_mode`, 0o600) or `sockets`, which were opened by others and are
             taken over; `reuse_port=True` to share the port with other processes; `certfile`
             and `keyfile`, or an `ssl_context`, for TLS; `http2=True` to speak HTTP/2 as well;
             and the limits `max_connections` (1000), `max_header_bytes`

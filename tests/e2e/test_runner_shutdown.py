@@ -163,7 +163,8 @@ async def test_a_client_that_stopped_reading_is_dropped_in_time() -> None:
     app = make_endless()
     async with running(app, write_timeout_seconds=0.1) as server, await stall(server, app):
         await app.left.wait()
-        assert app.told == "http.disconnect"
+        # By its next `receive`, or by a `send` that fails before.
+        assert app.told in {"http.disconnect", None}
 
 
 async def test_a_write_that_is_cancelled_closes_the_connection() -> None:

@@ -12,12 +12,15 @@ import sys
 
 import genmcp
 
+NEED_EXTRAS = {"genmcp.otel"}
+"""Modules that need what the declared dependencies do not bring."""
+
 
 def main() -> int:
     names = [
         found.name
         for found in pkgutil.walk_packages(genmcp.__path__, "genmcp.")
-        if not found.name.endswith("__main__")
+        if not found.name.endswith("__main__") and found.name not in NEED_EXTRAS
     ]
     for name in names:
         importlib.import_module(name)
