@@ -13,7 +13,7 @@ from genmcp.transport.origin import read_authority
 from genmcp.transport.setting import name_flag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import trio
 
@@ -33,22 +33,30 @@ class Announcer:
         app: what is served.
         host: what is bound; `None` for a Unix socket.
         task_status: told the URLs of the endpoint.
+        say: says a line, with its level.
     """
 
     def __init__(
-        self, app: StreamableHTTP, host: str | None, task_status: trio.TaskStatus[list[str]]
+        self,
+        app: StreamableHTTP,
+        host: str | None,
+        task_status: trio.TaskStatus[list[str]],
+        *,
+        say: Callable[[int, str], None] = _log.log,
     ) -> None:
         self._app = app
         self._host = host
         self._task_status = task_status
+        self._say = say
 
     def started(self, value: list[str] | None = None) -> None:
         """Announce the server at the URLs of its port."""
         urls = [url + (self._app.path or "/") for url in value or ()]
-        _log.info("Serving MCP at %s%s", ", ".join(urls), _describe_public(self._app))
-        _log.info("%s", describe_senders(self._app, self._host))
+        where = ", ".join(urls)
+        self._say(logging.INFO, f"Serving MCP at {where}{_describe_public(self._app)}")
+        self._say(logging.INFO, describe_senders(self._app, self._host))
         if warning := find_warning(self._app, self._host):
-            _log.warning("%s", warning)
+            self._say(logging.WARNING, warning)
         self._task_status.started(urls)
 
 

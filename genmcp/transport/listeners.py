@@ -121,10 +121,13 @@ def take_over(given: Sequence[socket.socket | int], backlog: int) -> list[socket
 
 def _open(descriptor: int) -> socket.socket:
     try:
-        return socket.socket(fileno=descriptor)
+        sock = socket.socket(fileno=descriptor)
+        # Whoever handed it on let this process inherit it, and meant no others.
+        sock.set_inheritable(False)
     except (OSError, ValueError) as error:
         reason = os.strerror(getattr(error, "errno", None) or errno.EBADF)
         raise OSError(f"sockets: file descriptor {descriptor} is no socket: {reason}") from error
+    return sock
 
 
 def _check(sock: socket.socket, given: object) -> None:

@@ -130,8 +130,8 @@ async def serve(
         task_status: for `nursery.start`.
         options: any of `StreamableHTTP` (`public_url`, `allowed_hosts`, `allowed_origins`,
             `assigns`, `secret_key`, `observers`, ...); instead of `host` and `port`,
-            `unix_socket` (with `unix_socket_mode`, 0o600) or `sockets`, which were opened by others and are
-            taken over; `reuse_port=True` to share the port with other processes; `certfile`
+            `unix_socket` (with `unix_socket_mode`, 0o600) or `sockets`, which were opened
+            by others and are taken over; `reuse_port=True` to share the port with other processes; `certfile`
             and `keyfile`, or an `ssl_context`, for TLS; `http2=True` to speak HTTP/2 as well;
             and the limits `max_connections` (1000), `max_header_bytes`
             (32 KiB), `idle_timeout_seconds` (75), `read_timeout_seconds` and
@@ -159,7 +159,7 @@ async def serve(
     if options:
         raise TypeError(f"serve() has no option {next(iter(options))!r}")
     config = PortConfig(host=host, port=port, grace_seconds=grace_seconds, **at_port)
-    run = _choose_port(http, config)
+    run = choose_port(http, config)
     bound = find_bound_host(config)
     app = make_endpoint(server, bound, path, endpoint)
     if app.mux.draining:
@@ -170,7 +170,7 @@ async def serve(
         await run(app, config, stop, announcer)
 
 
-def _choose_port(http: Http | None, config: PortConfig) -> RunPort:
+def choose_port(http: Http | None, config: PortConfig) -> RunPort:
     """Return what runs the port.
 
     Raises:
