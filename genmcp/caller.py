@@ -39,7 +39,7 @@ class Caller:
             for one principal is refused from another.
         access: what the caller's access token allows, where one was verified.
         client_address: the network address the request came from, if that is known:
-            behind a proxy, the proxy's.
+            behind a proxy the proxy's, unless `trusted_proxies` has it believed.
         param_headers: the `Mcp-Param-*` headers, decoded, by the lower-case rest of
             their name; `None` for a value that could not be read. No mapping at all
             where the transport has no headers. What a tool's schema asks for has been

@@ -182,6 +182,8 @@ def _take_endpoint_options(settings: Settings) -> dict[str, Any]:
     settings.take(options, "path", str)
     settings.take(options, "allowed_hosts", read_list)
     settings.take(options, "allowed_origins", read_list)
+    settings.take(options, "trusted_proxies", read_list)
+    settings.take(options, "proxy_headers", str)
     for limit in find_endpoint_limits():
         settings.take(options, limit.name, limit.read)
     return options

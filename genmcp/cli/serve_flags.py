@@ -7,10 +7,11 @@ while to import; `genmcp.cli.serve_command` reads them.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
 from genmcp.cli.target import SERVER_HELP
+from genmcp.transport.proxies import ProxyHeaders
 from genmcp.transport.setting import name_flag
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
     _add_place(place.add_argument)
     senders = serve.add_argument_group("who may call, besides this machine and --public-url")
     _add_senders(senders.add_argument)
+    _add_proxies(serve.add_argument_group("proxies in between").add_argument)
     tls = serve.add_argument_group("TLS and HTTP/2")
     tls.add_argument("--certfile", help="a PEM file with the certificate chain, for TLS")
     tls.add_argument("--keyfile", help="a PEM file with its private key")
@@ -95,6 +97,21 @@ def _add_senders(add: Callable[..., object]) -> None:
         action="append",
         metavar="ORIGIN",
         help="an origin whose pages may call, and read the answers; may be repeated",
+    )
+
+
+def _add_proxies(add: Callable[..., object]) -> None:
+    add(
+        name_flag("trusted_proxies"),
+        action="append",
+        metavar="ADDRESS",
+        help='an address or network of proxies, or "unix", believed about where calls come '
+        "from; may be repeated",
+    )
+    add(
+        "--proxy-headers",
+        choices=get_args(ProxyHeaders),
+        help="where they say it: X-Forwarded-For and -Proto, or Forwarded (x-forwarded)",
     )
 
 

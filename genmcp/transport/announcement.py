@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import trio
 
     from genmcp.transport.asgi import StreamableHTTP
+    from genmcp.transport.proxies import TrustedProxies
 
 _log: Final = logging.getLogger("genmcp.transport")
 
@@ -55,6 +56,8 @@ class Announcer:
         where = ", ".join(urls)
         self._say(logging.INFO, f"Serving MCP at {where}{_describe_public(self._app)}")
         self._say(logging.INFO, describe_senders(self._app, self._host))
+        if self._app.proxies is not None:
+            self._say(logging.INFO, describe_proxies(self._app.proxies))
         if warning := find_warning(self._app, self._host):
             self._say(logging.WARNING, warning)
         self._task_status.started(urls)
@@ -91,6 +94,12 @@ def describe_senders(app: StreamableHTTP, host: str | None) -> str:
         hosts.insert(0, f"{public.host} (public_url)")
         origins.insert(0, f"{public.origin} (public_url)")
     return f"Answering as Host to {_list(hosts)}; as Origin to {_list(origins)}"
+
+
+def describe_proxies(proxies: TrustedProxies) -> str:
+    """Say whose word is taken for where requests come from."""
+    names = ", ".join(proxies.entries)
+    return f"Believing {names} (trusted_proxies) where calls come from, by {proxies.headers}"
 
 
 def _list(names: Iterable[str]) -> str:

@@ -41,6 +41,7 @@ from genmcp.transport.inbound import (
     Refusal,
     refuse_limit,
 )
+from genmcp.transport.proxies import TrustedProxies
 from genmcp.transport.public_url import read_public_url
 from genmcp.transport.refused import describe_refusal
 from genmcp.transport.reply import (
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from genmcp.telemetry import Observer
     from genmcp.transport.asgi_exchange import Receive, Send
     from genmcp.transport.identify import Assigns, Principal
+    from genmcp.transport.proxies import ProxyHeaders
     from genmcp.transport.public_url import PublicUrl
 
 SECRET_KEY_VARIABLE: Final = "GENMCP_SECRET_KEY"  # noqa: S105 - a name, not a secret
@@ -98,6 +100,13 @@ class StreamableHTTP:
             `HostRules`.
         allowed_origins: `Origin` values answered besides loopback and `public_url`, whose
             pages may read what is answered (CORS); see `OriginRules`.
+        trusted_proxies: the addresses and networks of proxies that are believed when they
+            say where a request comes from; see `TrustedProxies`. What they say is then
+            `channel.client_address`, by which callers are limited, and the `client` and
+            `scheme` of the ASGI scope. Default: none, so that a proxy counts as the caller.
+        proxy_headers: where they say it: `"x-forwarded"` for `X-Forwarded-For` and
+            `X-Forwarded-Proto`, `"forwarded"` for `Forwarded`. The proxies have to add to
+            these, or replace what clients sent. The other ones are not read.
         assigns: what handlers find in `channel.assigns`: a mapping, or a function,
             plain or async, that gets the ASGI scope and returns one. It may raise an
             `McpError` to refuse the request; it runs on the event loop.
@@ -124,6 +133,7 @@ class StreamableHTTP:
         path: where the endpoint is, without a trailing slash.
         public_url: what clients connect to, in its canonical form, if it was given.
         senders: who may call.
+        proxies: whose word is taken for where requests come from, if anyone's.
     """
 
     def __init__(
@@ -134,6 +144,8 @@ class StreamableHTTP:
         path: str | None = None,
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
+        trusted_proxies: Iterable[str] = (),
+        proxy_headers: ProxyHeaders = "x-forwarded",
         assigns: Assigns | None = None,
         principal: Principal | None = None,
         secret_key: str | bytes | Sequence[str | bytes] | None = None,
@@ -152,6 +164,9 @@ class StreamableHTTP:
             allowed_origins=allowed_origins,
             public_url=self.public_url,
         )
+        proxies = TrustedProxies(trusted_proxies, proxy_headers)
+        # Most requests do not pass by here at all, then.
+        self.proxies = proxies if proxies.entries else None
         # Whoever has a public address, or tells callers apart, expects more than one of them.
         self._limits = Limits(**limits).fill_in(
             limited_by_default=self.public_url is not None or principal is not None
@@ -207,6 +222,8 @@ class StreamableHTTP:
             exchange: reads it, and sends the response.
         """
         exchange.reporter = self.mux.reporter
+        if self.proxies is not None:
+            scope = _believe(self.proxies, scope, exchange)
         try:
             await self._answer(scope, exchange)
         except ClientGone:
@@ -307,6 +324,19 @@ def _find_path(path: str | None, public_url: PublicUrl | None) -> str:
     if path is not None:
         return path.rstrip("/")
     return DEFAULT_PATH if public_url is None else public_url.path
+
+
+def _believe(proxies: TrustedProxies, scope: Scope, exchange: Exchange) -> Scope:
+    """Let a request come from where its proxies say, if they are trusted."""
+    server = scope.get("server")
+    # So ASGI has it of a Unix socket; a server that tells no addresses tells neither.
+    unix = exchange.client_address is None and server is not None and server[1] is None
+    found = proxies.find_client(exchange.client_address, scope["headers"], unix=unix)
+    if found is None:
+        return scope
+    exchange.client_address = found.address
+    client = None if found.address is None else (found.address, 0)
+    return {**scope, "client": client, "scheme": found.scheme or scope.get("scheme", "http")}
 
 
 async def _refuse(exchange: Exchange, refusal: Refusal, *, drain: bool = True) -> None:

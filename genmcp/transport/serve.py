@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from genmcp.telemetry import Observer
     from genmcp.transport.identify import Assigns, Principal
     from genmcp.transport.port_config import PortConfig
+    from genmcp.transport.proxies import ProxyHeaders
 
 
 Http: TypeAlias = Literal["native", "hypercorn"]
@@ -45,6 +46,8 @@ class EndpointOptions(LimitOptions, total=False):
     public_url: str | None
     allowed_hosts: Iterable[str]
     allowed_origins: Iterable[str]
+    trusted_proxies: Iterable[str]
+    proxy_headers: ProxyHeaders
     assigns: Assigns | None
     principal: Principal | None
     secret_key: str | bytes | Sequence[str | bytes] | None
@@ -131,9 +134,9 @@ async def serve(
         options: any of `StreamableHTTP` (`public_url`, `allowed_hosts`, `allowed_origins`,
             `assigns`, `secret_key`, `observers`, ...); instead of `host` and `port`,
             `unix_socket` (with `unix_socket_mode`, 0o600) or `sockets`, which were opened
-            by others and are taken over; `reuse_port=True` to share the port with other processes; `certfile`
-            and `keyfile`, or an `ssl_context`, for TLS; `http2=True` to speak HTTP/2 as well;
-            and the limits `max_connections` (1000), `max_header_bytes`
+            by others and are taken over; `reuse_port=True` to share the port with other
+            processes; `certfile` and `keyfile`, or an `ssl_context`, for TLS; `http2=True` to
+            speak HTTP/2 as well; and the limits `max_connections` (1000), `max_header_bytes`
             (32 KiB), `idle_timeout_seconds` (75), `read_timeout_seconds` and
             `write_timeout_seconds` (30 each).
 
