@@ -45,6 +45,9 @@ def take_place(settings: Settings, options: dict[str, Any]) -> None:
     elif ports:
         options.pop("sockets", None)
         options.pop("unix_socket", None)
+    elif "sockets" in options and "unix_socket" in options:
+        first, second = name_variable("unix_socket"), name_variable("fds")
+        raise UsageError(f"{first} and {second} exclude each other")
 
 
 def take_workers(settings: Settings) -> int:

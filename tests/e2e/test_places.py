@@ -68,14 +68,14 @@ async def serving(**options: Any) -> AsyncGenerator[tuple[list[str], trio.Event,
             stop.set()
 
 
-async def ask(stream: trio.abc.Stream, host: bytes = b"localhost") -> bytes:
+async def ask(stream: trio.abc.Stream, host: bytes = b"localhost", *, more: bytes = b"") -> bytes:
     """Call the tool; return all of the response."""
     async with stream:
         await stream.send_all(
             b"POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
             b"Accept: application/json, text/event-stream\r\nMcp-Method: tools/call\r\n"
             b"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Name: who\r\nConnection: close\r\n"
-            b"Content-Length: %d\r\n\r\n%s" % (host, len(CALL), CALL)
+            b"%sContent-Length: %d\r\n\r\n%s" % (host, more, len(CALL), CALL)
         )
         return b"".join([piece async for piece in stream])
 
@@ -225,6 +225,25 @@ def test_urls_of_every_family() -> None:
     assert name_url("https", ("::1", 8000, 0, 0)) == "https://[::1]:8000"
     assert name_url("http", "/run/a b.sock") == "http+unix://%2Frun%2Fa%20b.sock"
     assert name_url("http", b"\0abstract") == "http+unix://%00abstract"
+
+
+@BOTH
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_proxies_are_believed_where_they_are_trusted(
+    directory: Path, http: Http, trusted: bool
+) -> None:
+    path = directory / "x.sock"
+    unix = socket.socket(socket.AF_UNIX)
+    unix.bind(str(path))
+    tcp = socket.create_server(("127.0.0.1", 0))
+    address = tcp.getsockname()
+    said = b"X-Forwarded-For: 198.51.100.1\r\nX-Forwarded-For: 192.0.2.7, 127.0.0.1\r\n"
+    proxies = ["unix", "127.0.0.1"] if trusted else ["192.0.2.99"]
+    async with serving(sockets=[unix, tcp], trusted_proxies=proxies, http=http):
+        through_unix = await ask(await trio.open_unix_socket(path), more=said)
+        through_tcp = await ask(await trio.open_tcp_stream(*address), more=said)
+    assert (b"from 192.0.2.7" if trusted else b"from None") in through_unix
+    assert (b"from 192.0.2.7" if trusted else b"from 127.0.0.1") in through_tcp
 
 
 @BOTH
