@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
-from genmcp.cli.place_settings import describe_place, take_place, take_workers
+from genmcp.cli.listen_settings import describe_address, take_listening, take_workers
 from genmcp.cli.serve_flags import LEVELS
 from genmcp.cli.settings import Settings, read_list
 from genmcp.cli.target import UsageError, load_server
@@ -155,7 +155,7 @@ def _describe_rest(mux: Mux) -> str:
 
 
 def _say_unbound(options: dict[str, Any], error: OSError) -> int:
-    return _say_error(f"cannot serve on {describe_place(options)}: {error}", status=1)
+    return _say_error(f"cannot serve on {describe_address(options)}: {error}", status=1)
 
 
 def _say_error(reason: str, *, status: int) -> int:
@@ -170,7 +170,7 @@ def _take_port_options(settings: Settings) -> dict[str, Any]:
     settings.take(options, "grace_seconds", _read_seconds)
     settings.take(options, "certfile", str)
     settings.take(options, "keyfile", str)
-    take_place(settings, options)
+    take_listening(settings, options)
     for limit in find_port_limits():
         settings.take(options, limit.name, limit.read)
     return options

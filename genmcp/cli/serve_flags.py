@@ -48,7 +48,7 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
         "answered",
     )
     place.add_argument("--path", help="where the endpoint is (that of --public-url, or /mcp)")
-    _add_place(place.add_argument)
+    _add_listening(place.add_argument)
     senders = serve.add_argument_group("who may call, besides this machine and --public-url")
     _add_senders(senders.add_argument)
     _add_proxies(serve.add_argument_group("proxies in between").add_argument)
@@ -69,7 +69,7 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
     _add_limits(connections.add_argument, find_port_limits())
 
 
-def _add_place(add: Callable[..., object]) -> None:
+def _add_listening(add: Callable[..., object]) -> None:
     add("--unix-socket", metavar="PATH", help="a Unix socket to listen at instead")
     add(
         "--unix-socket-mode",

@@ -101,10 +101,10 @@ class PortConfig:
         for name in _POSITIVE:
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be greater than 0, got {getattr(self, name)!r}")
-        self._check_place()
+        self._check_listening()
         self._check_tls()
 
-    def _check_place(self) -> None:
+    def _check_listening(self) -> None:
         if self.sockets is not None:
             if self.unix_socket is not None:
                 raise ValueError("sockets and unix_socket exclude each other: give one of them")

@@ -55,7 +55,7 @@ class EndpointOptions(LimitOptions, total=False):
     observers: Iterable[Observer]
 
 
-class PlaceOptions(TypedDict, total=False):
+class ListenOptions(TypedDict, total=False):
     """Where `serve` listens, if not at `host` and `port`; see `PortConfig`."""
 
     unix_socket: str | os.PathLike[str] | None
@@ -79,7 +79,7 @@ class PortOptions(TypedDict, total=False):
     write_timeout_seconds: float
 
 
-class ServeOptions(EndpointOptions, PlaceOptions, PortOptions, total=False):
+class ServeOptions(EndpointOptions, ListenOptions, PortOptions, total=False):
     """The keyword arguments of `serve` that are somebody else's."""
 
 
@@ -158,7 +158,7 @@ async def serve(
     from genmcp.transport.signals import stopping_on_signals  # noqa: PLC0415
 
     endpoint = _take(options, EndpointOptions)
-    at_port = _take(options, PlaceOptions) | _take(options, PortOptions)
+    at_port = _take(options, ListenOptions) | _take(options, PortOptions)
     if options:
         raise TypeError(f"serve() has no option {next(iter(options))!r}")
     config = PortConfig(host=host, port=port, grace_seconds=grace_seconds, **at_port)

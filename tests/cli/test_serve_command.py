@@ -22,7 +22,7 @@ import pytest
 
 from genmcp.cli import main
 from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
-from genmcp.cli.place_settings import take_place
+from genmcp.cli.listen_settings import take_listening
 from genmcp.cli.serve_command import split_grace
 from genmcp.cli.settings import Settings, read_number, read_or_none, read_whole_number
 from genmcp.cli.watchdog import Watchdog
@@ -408,7 +408,7 @@ def test_a_flag_for_one_place_overrules_a_variable_for_another(
     monkeypatch.setenv("GENMCP_UNIX_SOCKET_MODE", "0o660")
     unset = dict.fromkeys(("host", "port", "unix_socket", "unix_socket_mode", "fd"))
     options: dict[str, Any] = {}
-    take_place(Settings(argparse.Namespace(**{**unset, **flags})), options)
+    take_listening(Settings(argparse.Namespace(**{**unset, **flags})), options)
     assert options == place
 
 

@@ -83,7 +83,8 @@ class _Reporter(trio.TaskStatus[list[str]]):
     def started(self, value: list[str] | None = None) -> None:
         if has_own_bus(self._server):
             self.say(logging.WARNING, _OWN_BUS)
-        self._seat.report(self._lines)
+        with suppress(OSError):  # it has gone, which the seat notices
+            self._seat.report(self._lines)
 
 
 def has_own_bus(server: Server) -> bool:

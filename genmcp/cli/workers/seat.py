@@ -1,4 +1,4 @@
-"""A worker's place beside the others: what it was told, and when it has to end.
+"""A worker's seat beside the others: what it was told, and when it has to end.
 
 Layer: cli, shell. `genmcp.cli.serve_command` takes it, if there is one. The other end of
 the channel is `genmcp.cli.workers.process`, in the supervisor.

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
+from genmcp.cli.workers.holding import holding
 from genmcp.cli.workers.orders import Orders
-from genmcp.cli.workers.place import holding_place
 from genmcp.cli.workers.process import ProcessWorker
 from genmcp.cli.workers.supervisor import Supervisor, Worker
 from genmcp.transport.asgi import SECRET_KEY_VARIABLE
@@ -23,8 +23,8 @@ from genmcp.transport.signals import stopping_on_signals
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from genmcp.cli.workers.holding import Held
     from genmcp.cli.workers.orders import Report
-    from genmcp.cli.workers.place import Place
     from genmcp.transport.port_config import PortConfig
 
 _log: Final = logging.getLogger("genmcp.cli")
@@ -47,16 +47,16 @@ async def supervise(command: Sequence[str], count: int, config: PortConfig) -> i
     """
     stop = trio.Event()
     with stopping_on_signals(stop):
-        async with holding_place(config) as place, trio.open_nursery() as nursery:
-            nursery.start_soon(_close_when_told, place, stop)
+        async with holding(config) as held, trio.open_nursery() as nursery:
+            nursery.start_soon(_close_when_told, held, stop)
             secret_key = _make_key(count)
 
             async def start(number: int) -> Worker:
                 orders = Orders(
                     number=number,
                     secret_key=secret_key,
-                    port=place.port,
-                    descriptors=place.descriptors,
+                    port=held.port,
+                    descriptors=held.descriptors,
                 )
                 return await ProcessWorker.start(command, orders)
 
@@ -73,9 +73,9 @@ async def supervise(command: Sequence[str], count: int, config: PortConfig) -> i
     return status
 
 
-async def _close_when_told(place: Place, stop: trio.Event) -> None:
+async def _close_when_told(held: Held, stop: trio.Event) -> None:
     await stop.wait()
-    place.close()
+    held.close()
 
 
 def _make_key(count: int) -> str | None:

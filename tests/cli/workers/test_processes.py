@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import pytest
 
-from genmcp.cli.workers.place import _SHARES_OUT
+from genmcp.cli.workers.holding import _SHARES_OUT
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
 
 ROOT = Path(__file__).parents[3]

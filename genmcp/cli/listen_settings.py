@@ -20,7 +20,7 @@ _MODE: Final = re.compile(r"(?:0o?)?[0-7]{3}")
 _MAX_WORKERS: Final = 1_000
 
 
-def take_place(settings: Settings, options: dict[str, Any]) -> None:
+def take_listening(settings: Settings, options: dict[str, Any]) -> None:
     """Put what listens elsewhere than at a host and a port into `options`.
 
     Raises:
@@ -64,7 +64,7 @@ def take_workers(settings: Settings) -> int:
     return count
 
 
-def describe_place(options: dict[str, Any]) -> str:
+def describe_address(options: dict[str, Any]) -> str:
     """Say where it was to be served."""
     if "sockets" in options:
         shown = ", ".join(str(one) for one in options["sockets"])

@@ -28,7 +28,7 @@ _TRIES: Final = 5
 
 
 @attrs.frozen
-class Place:
+class Held:
     """What the workers are told, and what is held for them.
 
     Attributes:
@@ -51,24 +51,24 @@ class Place:
 
 
 @asynccontextmanager
-async def holding_place(config: PortConfig) -> AsyncGenerator[Place]:
+async def holding(config: PortConfig) -> AsyncGenerator[Held]:
     """Hold what `config` says for workers, until the end of the block.
 
     Raises:
         OSError: the address cannot be bound.
     """
     if _SHARES_OUT and config.sockets is None and config.unix_socket is None:
-        place = await _reserve_port(config)
+        held = await _reserve_port(config)
         try:
-            yield place
+            yield held
         finally:
-            place.close()
+            held.close()
     else:
         async with listening(config) as sockets:
-            yield Place(None, sockets)
+            yield Held(None, sockets)
 
 
-async def _reserve_port(config: PortConfig) -> Place:
+async def _reserve_port(config: PortConfig) -> Held:
     """Bind a port for workers to bind as well, unless somebody else has it.
 
     `SO_REUSEPORT` alone would not tell: the workers of another supervisor of the same user
@@ -80,7 +80,7 @@ async def _reserve_port(config: PortConfig) -> Place:
         for one in alone:
             one.close()
         try:
-            return Place(port, await bind_port(config.host, port, reuse_port=True))
+            return Held(port, await bind_port(config.host, port, reuse_port=True))
         except OSError:
             # A port that was to be a free one may be taken in between.
             if config.port != 0 or not left:
