@@ -16,6 +16,8 @@ THE MAP. Folders are layers; each imports only what stands above it here:
     errors limits telemetry outcome events event_bus tokens access answers questions
     caller channel server
                   what both sides agree on: the contracts
+    authorization/
+                  whose access tokens are good, and for what
     wire/         JSON to objects and back, JSON Schema, a tool's arguments
     providers/    what you write: Tool, PromptRepo, ResourceRepo, Extension,
                   SubscriptionHandler
@@ -28,7 +30,8 @@ THE MAP. Folders are layers; each imports only what stands above it here:
 
 The trail of a `tools/call`, each station named in its module's docstring:
 
-    transport.asgi       the connection; reads the body, watches the client
+    transport.http1      the connection (transport.asgi, where an ASGI server has it)
+    transport.endpoint   what is looked at in which order; reads the body
     transport.inbound    bytes and headers to a request, or a refusal
     mux.call             a scope and a channel for it
     mux.worker           runs it to exactly one ending
@@ -43,6 +46,12 @@ Nothing inside the package imports this module.
 
 from genmcp.access import Access
 from genmcp.answers import Accepted, Answers, Cancelled, Declined, FormAnswer
+from genmcp.authorization import (
+    Authorization,
+    InvalidToken,
+    TokenVerifier,
+    VerifierUnavailable,
+)
 from genmcp.caller import Caller
 from genmcp.channel import BlockingChannel, Channel
 from genmcp.errors import (
@@ -111,6 +120,7 @@ __all__ = [
     "Access",
     "Answers",
     "ArgumentsError",
+    "Authorization",
     "BlockingChannel",
     "CacheControl",
     "CallEnded",
@@ -133,6 +143,7 @@ __all__ = [
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
+    "InvalidToken",
     "Keyring",
     "LimitExceeded",
     "Listening",
@@ -164,12 +175,14 @@ __all__ = [
     "SubscriptionHandler",
     "Suite",
     "TokenError",
+    "TokenVerifier",
     "Tool",
     "ToolError",
     "ToolSource",
     "Unset",
     "UnsupportedProtocolVersion",
     "UriTemplate",
+    "VerifierUnavailable",
     "elicit_form",
     "elicit_url",
     "list_roots",

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from genmcp.errors import show_line
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
@@ -211,17 +213,6 @@ class CallNotes:
     problem: str | None = None
 
 
-def show_line(text: str, most: int = MAX_SHOWN) -> str:
-    """Return text that a stranger may have sent as it may stand in a log.
-
-    It is one line, whatever control characters it had, and has at most `most` characters
-    of the text.
-    """
-    if len(text) > most:
-        text = f"{text[:most]}..."
-    return text if text.isprintable() else repr(text)[1:-1]
-
-
 def show_id(request_id: mcp.RequestId | None) -> int | str | None:
     """Return a JSON-RPC id as it may stand in a log; numbers stay numbers."""
-    return show_line(request_id) if isinstance(request_id, str) else request_id
+    return show_line(request_id, MAX_SHOWN) if isinstance(request_id, str) else request_id

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from genmcp.errors import show
+from genmcp.errors import show, show_line
 from genmcp.events import Answered
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux.failure import log_masked, mask
@@ -28,7 +28,6 @@ from genmcp.telemetry import (
     CallInfo,
     Outcome,
     show_id,
-    show_line,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class CallRecord:
         """Which call this is, for the log: method, target and id."""
         target = _find_target(self._request)
         method = self._request.method
-        named = method if target is None else f"{method} {show(target)}"
+        named = show_line(method) if target is None else f"{method} {show(target)}"
         return f"{named} (request {show(self._caller.request_id)})"
 
     # -- what happens ------------------------------------------------------------
@@ -204,15 +203,15 @@ class CallRecord:
         caller, target = self._caller, _find_target(self._request)
         client = caller.client_info
         return {
-            "genmcp_method": show_line(self._request.method),
-            "genmcp_target": None if target is None else show_line(target),
+            "genmcp_method": show_line(self._request.method, MAX_SHOWN),
+            "genmcp_target": None if target is None else show_line(target, MAX_SHOWN),
             "genmcp_request_id": show_id(caller.request_id),
             "genmcp_outcome": outcome.value,
             "genmcp_code": code,
             "genmcp_duration_ms": round(seconds * 1000, 3),
             "genmcp_error_id": self._error_id,
             "genmcp_streamed": self.streamed,
-            "genmcp_client": client and show_line(f"{client.name} {client.version}"),
+            "genmcp_client": client and show_line(f"{client.name} {client.version}", MAX_SHOWN),
             "genmcp_authenticated": _is_known(caller),
         }
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
 
-from genmcp.errors import InternalError
+from genmcp.errors import InternalError, show_line
 from genmcp.limits import DEFAULT_LIMITS, Limits
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET, Unset
@@ -23,7 +23,6 @@ from genmcp.mux.caller_key import find_caller_key
 from genmcp.mux.failure import is_crash, log_crash
 from genmcp.mux.rates import Rates
 from genmcp.mux.reporter import Reporter
-from genmcp.telemetry import show_line
 from genmcp.tokens import Keyring
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ import logging
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from genmcp.errors import show
+from genmcp.errors import show, show_line
 from genmcp.mux.failure import is_crash
-from genmcp.telemetry import MAX_MESSAGE, Observer, RefusalReason, show_id, show_line
+from genmcp.telemetry import MAX_MESSAGE, Observer, RefusalReason, show_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

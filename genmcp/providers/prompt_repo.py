@@ -60,6 +60,9 @@ class PromptRepo(Repo[C]):
         requires: the client capabilities without which `get` cannot do, as
             `mcp.ClientCapabilities` or in wire form: `{"elicitation": {"form": {}}}`.
             A client that lacks one is answered with -32021.
+        required_scopes: the scopes an access token must have for `get` and `complete`,
+            besides those of the endpoint's `Authorization`. A request with a token that
+            lacks one is answered with 403 and names them all.
 
     Raises:
         TypeError, ValueError: naming the class and the keyword.

@@ -17,12 +17,14 @@ from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, InputRequired
 from genmcp.providers.hooks import run_hook
 from genmcp.providers.prompt_repo import PromptRepo, prompt_list
+from genmcp.providers.resource_repo import find_uri_fault
 from genmcp.suite.client_capabilities import check_capabilities
 from genmcp.suite.input_required import Conversation
-from genmcp.suite.not_found import name_returned, naming, unknown_prompt
+from genmcp.suite.not_found import name_returned, naming, shorten_name, unknown_prompt
 from genmcp.suite.page import Answer, Page
 from genmcp.suite.provider_source import ask_extension, make_provider
 from genmcp.suite.repo_listing import RepoListing
+from genmcp.suite.scopes import check_scopes
 from genmcp.suite.served_repo import RepoRoutes, ServedRepo, serve_repo
 
 if TYPE_CHECKING:
@@ -71,10 +73,12 @@ class PromptsPage(Page):
 
         Raises:
             NotFound: there is none.
+            InsufficientScope: the caller may have nothing from it.
         """
         served = await self._routes.find(name, channel)
         if served is None:
             raise unknown_prompt(name)
+        check_scopes(served.required_scopes, channel.caller)
         return served
 
     async def find_prompt(self, served: ServedPrompts, name: str, channel: Channel) -> mcp.Prompt:
@@ -122,6 +126,7 @@ class PromptsPage(Page):
             case str():
                 return mcp.get_prompt_result(text=answer)
             case mcp.GetPromptResult():
+                _check_uris(served.repo, answer)
                 return _with_media_types(answer)
             case InputRequired():
                 return conversation.ask(answer)
@@ -173,9 +178,30 @@ def _check_arguments(prompt: mcp.Prompt, given: Mapping[str, str]) -> None:
         names = ", ".join(f'"{name}"' for name in missing)
         plural = "s" if len(missing) > 1 else ""
         raise InvalidParams(
-            f"prompt {prompt.name!r}: missing required argument{plural} {names}",
+            f"prompt {shorten_name(prompt.name)!r}: missing required argument{plural} {names}",
             data={"name": prompt.name, "missing": missing},
         )
+
+
+def _check_uris(repo: PromptRepo[Any], result: mcp.GetPromptResult) -> None:
+    """Refuse a message that embeds or links what has no URI, as prompts must not.
+
+    Raises:
+        CallbackReturnError: naming the repository and the URI.
+
+    Spec: server/prompts#embedded-resources
+    """
+    for message in result.messages:
+        match message.content:
+            case mcp.EmbeddedResource(resource=resource):
+                uri = resource.uri
+            case mcp.ResourceLink(uri=uri):
+                pass
+            case _:
+                continue
+        fault = find_uri_fault(uri)
+        if fault is not None:
+            raise CallbackReturnError(repo, "get", uri, f"resources with {fault}")
 
 
 def _with_media_types(result: mcp.GetPromptResult) -> mcp.GetPromptResult:

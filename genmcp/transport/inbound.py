@@ -130,9 +130,13 @@ class Inbound:
 
     # -- the head ----------------------------------------------------------------
 
+    def check_verb(self, verb: str) -> Refusal | None:
+        """Check the HTTP method alone, which comes before who is calling."""
+        return None if verb in VERBS else _refuse_verb(verb)
+
     def check_head(self, verb: str, headers: RequestHeaders) -> Refusal | None:
         """Check what is known before the body; return a refusal, or `None` to go on."""
-        return (None if verb in VERBS else _refuse_verb(verb)) or self._check_body_headers(headers)
+        return self.check_verb(verb) or self._check_body_headers(headers)
 
     def _check_body_headers(self, headers: RequestHeaders) -> Refusal | None:
         for spelling in ("Content-Type", "Content-Length", "Content-Encoding"):

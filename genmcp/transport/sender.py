@@ -92,7 +92,7 @@ class SenderRules:
         # With everyone allowed nothing that strangers chose is repeated, and no cache
         # keeps an answer that only some may read.
         allowed = ANY_ORIGIN if self._any_origin else headers.get(header.ORIGIN)
-        return Verdict(self._check_host(headers), render_cors(verb, allowed))
+        return Verdict(self.check_host(headers), render_cors(verb, allowed))
 
     def _check_origin(self, headers: RequestHeaders) -> Refusal | None:
         origin = headers.get(header.ORIGIN)
@@ -105,7 +105,11 @@ class SenderRules:
             return None
         return _refuse("Origin", origin, "allowed_origins")
 
-    def _check_host(self, headers: RequestHeaders) -> Refusal | None:
+    def check_host(self, headers: RequestHeaders) -> Refusal | None:
+        """Return the refusal of a `Host` that is not answered, if it is none that is.
+
+        For what pages of any origin may read; `judge` asks it for everything else.
+        """
         host = headers.get(header.HOST)
         if host is None:
             return None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable, Sequence
 
+    from genmcp.authorization import Authorization
     from genmcp.telemetry import Observer
     from genmcp.transport.identify import Assigns, Principal
     from genmcp.transport.port_config import PortConfig
@@ -48,6 +49,7 @@ class EndpointOptions(LimitOptions, total=False):
     allowed_origins: Iterable[str]
     trusted_proxies: Iterable[str]
     proxy_headers: ProxyHeaders
+    authorization: Authorization | None
     assigns: Assigns | None
     principal: Principal | None
     secret_key: str | bytes | Sequence[str | bytes] | None
