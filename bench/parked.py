@@ -124,15 +124,14 @@ def _open_all(port: int, request: bytes, count: int) -> list[socket.socket]:
 def _hear_all(streams: list[socket.socket]) -> None:
     received = dict.fromkeys(streams, b"")
     with selectors.DefaultSelector() as selector:
-        for stream in streams:
-            selector.register(stream, selectors.EVENT_READ)
+        for each in streams:
+            selector.register(each, selectors.EVENT_READ, each)
         while selector.get_map():
             ready = selector.select(SILENCE_SECONDS)
             if not ready:
                 raise LoadError(f"{len(selector.get_map())} streams said nothing")
             for key, _ in ready:
-                stream = key.fileobj
-                assert isinstance(stream, socket.socket)
+                stream: socket.socket = key.data
                 data = stream.recv(_READ_BYTES)
                 received[stream] += data
                 if not data or not received[stream].startswith(OK[: len(received[stream])]):

@@ -7,7 +7,7 @@ work begins, so that what else the machine does hits them alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TypeAlias
 
@@ -52,75 +52,72 @@ def run_rounds(plan: Sequence[Work], peers: Sequence[Peer], effort: Effort, say:
         effort: how thoroughly.
         say: is told what is being done.
     """
-    results = Results()
+    rounds = _Rounds(peers, effort, say)
     for number in range(effort.rounds):
         say(f"round {number + 1} of {effort.rounds}")
         for style in Style:
             shared = [work for work in plan if work.setting == "shared" and work.style is style]
-            if shared:
-                _run_shared(shared, style, peers, effort, results, say)
+            rounds.run_shared(shared, style)
         for work in plan:
             if work.setting == "alone" and number < effort.long_rounds:
-                _run_alone(work, peers, effort, results, say)
+                rounds.run_alone(work)
             if work.setting == "none":
-                for peer in _find_suited([work], peers):
-                    _run(work, ServerProcess(peer, work.style), effort, results, say)
-    return results
+                rounds.run_unserved(work)
+    return rounds.results
 
 
-def _run_shared(
-    plan: Sequence[Work],
-    style: Style,
-    peers: Sequence[Peer],
-    effort: Effort,
-    results: Results,
-    say: Say,
-) -> None:
-    """Start a server of each peer, and do all this work with them."""
-    with ExitStack() as stack:
-        servers = [
-            stack.enter_context(ServerProcess(peer, style)) for peer in _find_suited(plan, peers)
-        ]
-        opened = [server for server in servers if _open(server, plan, results)]
-        for work in plan:
-            for server in opened:
+@attrs.frozen
+class _Rounds:
+    peers: Sequence[Peer]
+    effort: Effort
+    say: Say
+    results: Results = attrs.field(init=False, factory=Results)
+
+    def run_shared(self, plan: Sequence[Work], style: Style) -> None:
+        """Start a server of each peer, and do all this work with them."""
+        with ExitStack() as stack:
+            servers = [
+                stack.enter_context(ServerProcess(peer, style)) for peer in self._find_suited(plan)
+            ]
+            opened = [server for server in servers if self._open(server, plan)]
+            for work in plan:
+                for server in opened:
+                    if work.suits(server.peer):
+                        self._run(work, server)
+
+    def run_alone(self, work: Work) -> None:
+        """Do this work with one server after the other."""
+        for peer in self._find_suited([work]):
+            with ServerProcess(peer, work.style) as server:
+                if self._open(server, [work]):
+                    self._run(work, server)
+
+    def run_unserved(self, work: Work) -> None:
+        """Do work that starts its servers itself."""
+        for peer in self._find_suited([work]):
+            self._run(work, ServerProcess(peer, work.style))
+
+    def _find_suited(self, plan: Sequence[Work]) -> list[Peer]:
+        return [peer for peer in self.peers if any(work.suits(peer) for work in plan)]
+
+    def _open(self, server: ServerProcess, plan: Sequence[Work]) -> bool:
+        """Wait for a server; return whether it is there."""
+        try:
+            server.wait_until_open()
+        except LoadError as error:
+            for work in plan:
                 if work.suits(server.peer):
-                    _run(work, server, effort, results, say)
+                    self.results.fail(work, server.peer, str(error))
+            return False
+        return True
 
-
-def _run_alone(
-    work: Work, peers: Sequence[Peer], effort: Effort, results: Results, say: Say
-) -> None:
-    for peer in _find_suited([work], peers):
-        with ServerProcess(peer, work.style) as server:
-            if _open(server, [work], results):
-                _run(work, server, effort, results, say)
-
-
-def _find_suited(plan: Iterable[Work], peers: Sequence[Peer]) -> list[Peer]:
-    plan = list(plan)
-    return [peer for peer in peers if any(work.suits(peer) for work in plan)]
-
-
-def _open(server: ServerProcess, plan: Sequence[Work], results: Results) -> bool:
-    """Wait for a server; return whether it is there."""
-    try:
-        server.wait_until_open()
-    except LoadError as error:
-        for work in plan:
-            if work.suits(server.peer):
-                results.fail(work, server.peer, str(error))
-        return False
-    return True
-
-
-def _run(work: Work, server: ServerProcess, effort: Effort, results: Results, say: Say) -> None:
-    try:
-        sample = work.run(server, effort)
-    except (LoadError, WrongAnswer, OSError) as error:
-        results.fail(work, server.peer, str(error))
-        say(f"  {work.name:20} {server.peer.name:12} failed: {error}")
-        return
-    results.add(work, server.peer, sample)
-    shown = "  ".join(f"{key} {value:.4g}" for key, value in sample.items())
-    say(f"  {work.name:20} {server.peer.name:12} {shown}")
+    def _run(self, work: Work, server: ServerProcess) -> None:
+        label = f"  {work.name:20} {server.peer.name:12}"
+        try:
+            sample = work.run(server, self.effort)
+        except (LoadError, WrongAnswer, OSError) as error:
+            self.results.fail(work, server.peer, str(error))
+            self.say(f"{label} failed: {error}")
+            return
+        self.results.add(work, server.peer, sample)
+        self.say(label + "".join(f"  {key} {value:.4g}" for key, value in sample.items()))
