@@ -18,6 +18,7 @@ THE MAP:
     rounds            runs everything in turn, A B A B, and keeps the samples
     comparison        medians, ratios, spread
     targets           what is wanted of the ratios
+    record            a run, kept as bench/results.json
     report            the table, and docs/performance.md
     machine           what it ran on
 

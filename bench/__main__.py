@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import attrs
 
 from bench.environments import install, lock, read_versions
 from bench.machine import describe_machine, read_load
-from bench.peers import PEERS, ROOT, SOURCE, Peer, Unavailable
+from bench.peers import PEERS, ROOT, Peer, Unavailable
 from bench.plan import PLAN
-from bench.report import Run, render_report
+from bench.record import Run, read_record, render_record
+from bench.report import render_report
 from bench.rounds import run_rounds
 from bench.work import QUICK, Effort
 
@@ -36,11 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Unavailable, subprocess.SubprocessError) as error:
         say(f"bench: {error}")
         return 2
-    run = _run(options)
+    run = read_record(RESULTS.read_text(encoding="utf-8")) if options.render else _run(options)
     page = render_report(run)
     if options.write:
         PAGE.write_text(page, encoding="utf-8")
-        RESULTS.write_text(_render_json(run), encoding="utf-8")
+        RESULTS.write_text(render_record(run), encoding="utf-8")
     print(page)  # noqa: T201 - what the command is for
     return 1 if run.results.failures else 0
 
@@ -64,6 +64,9 @@ def _make_parser() -> argparse.ArgumentParser:
         "--write", action="store_true", help="write docs/performance.md and bench/results.json"
     )
     parser.add_argument(
+        "--render", action="store_true", help="report what bench/results.json has, as it is"
+    )
+    parser.add_argument(
         "--lock", action="store_true", help="write the peers' pins anew, and measure nothing"
     )
     return parser
@@ -82,7 +85,7 @@ def _run(options: argparse.Namespace) -> Run:
     return Run(
         date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
         machine=describe_machine(),
-        load=f"{load} before, {read_load()} after",
+        load_average=f"{load} before, {read_load()} after",
         versions=versions,
         unavailable=unavailable,
         command=_render_command(options),
@@ -127,30 +130,6 @@ def _render_command(options: argparse.Namespace) -> str:
     ]
     words += [f"--{name}" for name in ("quick", "write") if getattr(options, name)]
     return " ".join(words)
-
-
-def _render_json(run: Run) -> str:
-    """Return every sample, for whoever wants to compare with another run."""
-    record: dict[str, Any] = {
-        "date": run.date,
-        "machine": dict(run.machine),
-        "load_average": run.load,
-        "versions": {name: dict(versions) for name, versions in run.versions.items()},
-        "effort": attrs.asdict(run.effort),
-        "compared_with": SOURCE,
-        "samples": {
-            work: {
-                peer: [
-                    {key: float(f"{value:.5g}") for key, value in sample.items()}
-                    for sample in samples
-                ]
-                for peer, samples in by_peer.items()
-            }
-            for work, by_peer in run.results.samples.items()
-        },
-        "failures": run.results.failures,
-    }
-    return json.dumps(record, indent=1) + "\n"
 
 
 if __name__ == "__main__":

@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
 from bench.comparison import Spread, compare, find_spread
-from bench.peers import PEERS, SOURCE, Peer
-from bench.rounds import Results
+from bench.peers import PEERS, SOURCE
+from bench.record import Run
 from bench.targets import TARGETS
-from bench.work import Effort, Figure, Work
-
-
-@attrs.frozen(kw_only=True)
-class Run:
-    """One run of the bench, and all that there is to say about it.
-
-    Attributes:
-        date: the day, as YYYY-MM-DD.
-        machine: what it ran on.
-        load: what else the machine was doing: the load average before, and after.
-        versions: by the names of peers.
-        unavailable: the peers that could not be measured, and why.
-        command: what repeats it.
-    """
-
-    date: str
-    machine: Mapping[str, str]
-    load: str
-    versions: Mapping[str, Mapping[str, str]]
-    unavailable: Mapping[str, str]
-    command: str
-    effort: Effort
-    plan: Sequence[Work]
-    peers: Sequence[Peer]
-    results: Results
-
+from bench.work import Figure, Work
 
 _INTRODUCTION: Final = """\
 # Performance
@@ -92,7 +64,7 @@ def _render_setting(run: Run) -> Iterator[str]:
     yield f"| rounds | {effort.rounds} of {effort.seconds:g} s for each work and peer |"
     if effort.scale != 1:
         yield f"| scale | {effort.scale:.0%} of the streams and notifications |"
-    yield f"| load average | {run.load} |"
+    yield f"| load average | {run.load_average} |"
     for peer in run.peers:
         versions = ", ".join(f"{name} {value}" for name, value in run.versions[peer.name].items())
         if versions:

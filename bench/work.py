@@ -59,7 +59,7 @@ class Effort:
     seconds: float = 2.0
     warm_up_seconds: float = 0.5
     idle_seconds: float = 16.0
-    starts: int = 5
+    starts: int = 3
     scale: float = 1.0
 
 
