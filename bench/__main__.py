@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,12 +24,16 @@ from bench.work import QUICK, Effort
 PAGE: Final = ROOT / "docs" / "performance.md"
 RESULTS: Final = ROOT / "bench" / "results.json"
 
+_EFFORT: Final = ("rounds", "long_rounds", "seconds")
+
 T = TypeVar("T")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status: 1 if anything failed."""
     options = _make_parser().parse_args(arguments)
+    # Left by an exception, so that the servers are stopped.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     try:
         if options.lock:
             lock()
@@ -59,6 +64,9 @@ def _make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--work", help=f"of {', '.join(PLAN)} (all)", default=",".join(PLAN))
     parser.add_argument("--quick", action="store_true", help="roughly, in a minute or two")
     parser.add_argument("--rounds", type=int, help=f"how often ({Effort().rounds})")
+    parser.add_argument(
+        "--long-rounds", type=int, help=f"for parked streams ({Effort().long_rounds})"
+    )
     parser.add_argument("--seconds", type=float, help=f"of each run ({Effort().seconds:g})")
     parser.add_argument(
         "--write", action="store_true", help="write docs/performance.md and bench/results.json"
@@ -74,7 +82,7 @@ def _make_parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> Run:
     effort = QUICK if options.quick else Effort()
-    for name in ("rounds", "seconds"):
+    for name in _EFFORT:
         if getattr(options, name) is not None:
             effort = attrs.evolve(effort, **{name: getattr(options, name)})
     peers, unavailable = _install_all(_choose(options.peers, PEERS, "peer"))
@@ -124,8 +132,8 @@ def _render_command(options: argparse.Namespace) -> str:
     parser = _make_parser()
     words = [".venv/bin/python -m bench"]
     words += [
-        f"--{name} {getattr(options, name)}"
-        for name in ("peers", "work", "rounds", "seconds")
+        f"--{name.replace('_', '-')} {getattr(options, name)}"
+        for name in ("peers", "work", *_EFFORT)
         if getattr(options, name) != parser.get_default(name)
     ]
     words += [f"--{name}" for name in ("quick", "write") if getattr(options, name)]

@@ -14,8 +14,11 @@ import argparse
 import anyio
 import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp_types import SubscriptionsListenRequestParams
 
 CATALOG_SIZE = 200
+ROOM = 20_000
 
 
 def add_tools(server: MCPServer) -> None:
@@ -64,7 +67,14 @@ def add_catalog(server: MCPServer) -> None:
 
 def main(port: int, style: str, *, plain: bool) -> None:
     """Serve until ended."""
-    server = MCPServer("bench", version="1.0.0", log_level="WARNING")
+    bus = InMemorySubscriptionBus()
+    server = MCPServer("bench", version="1.0.0", log_level="WARNING", subscriptions=bus)
+    # More listen streams than its 1,024, for which there is no option.
+    server._lowlevel_server.add_request_handler(
+        "subscriptions/listen",
+        SubscriptionsListenRequestParams,
+        ListenHandler(bus, max_subscriptions=ROOM),
+    )
     (add_catalog if style == "catalog" else add_tools)(server)
     app = server.streamable_http_app(stateless_http=True, json_response=style != "streams")
     uvicorn.run(
