@@ -41,6 +41,8 @@ _HOW: Final = """\
   kernel holds for a connection comes on top, for everybody.
 - `import` is of `genmcp`, `mcp.server`, `fastmcp.FastMCP` (as `fastmcp` alone puts off all
   its work) and `@modelcontextprotocol/server`, in a new process.
+- Two workers and the load are three processes: on fewer than three cores they are in each
+  other's way.
 - The bare limit is a trio loop that parses requests with httptools and answers all of
   them with the same bytes: what a server on trio in one process could reach at most.
 """
