@@ -145,13 +145,17 @@ class Load:
         return Result(answered, elapsed, self._total, latencies, cpu)
 
     def _loop(self, deadline: float, *, again: bool) -> None:
-        """Take answers until the deadline, or, not asking again, until none is open."""
+        """Take answers until the deadline, or, not asking again, until none is open.
+
+        Of a server that is asked again, at least one, however late: a rate of none
+        could not be compared with.
+        """
         clock = time.perf_counter
         heard = clock()
-        while (now := clock()) < deadline:
+        while (now := clock()) < deadline or (again and not self._total):
             if not again and not any(each.sent_at for each in self._connections):
                 return
-            ready = self._selector.select(min(deadline - now, 1.0))
+            ready = self._selector.select(min(max(deadline - now, 0.01), 1.0))
             for key, mask in ready:
                 connection: _Connection = key.data
                 if mask & selectors.EVENT_WRITE:

@@ -24,7 +24,6 @@ IDLE: Final = Figure("idle_percent", "processor, of one core", "%", digits=2, co
 _WARM_UP: Final = 10
 """Few: the memory they leave behind is there for the first of those that count."""
 _AT_ONCE: Final = 100
-_SETTLE_SECONDS: Final = 1.0
 _NOTIFICATION: Final = b'"method":"notifications/'
 _READ_BYTES: Final = 64 * 1024
 _SPARE_FILES: Final = 200
@@ -62,11 +61,11 @@ class Parked(Work):
         request = self._question.render(server.port)
         # What is loaded and allocated once must not count as the streams'.
         _close_all(_open_all(server.port, request, min(_WARM_UP, count)))
-        time.sleep(_SETTLE_SECONDS)
+        time.sleep(effort.settle_seconds)
         before = server.read_memory_kib()
         streams = _open_all(server.port, request, count)
         try:
-            time.sleep(_SETTLE_SECONDS)
+            time.sleep(effort.settle_seconds)
             after, cpu = server.read_memory_kib(), server.read_cpu_seconds()
             started = time.perf_counter()
             time.sleep(effort.idle_seconds)

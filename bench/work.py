@@ -48,6 +48,7 @@ class Effort:
         long_rounds: how often what takes long, and varies little, is.
         seconds: how long each run of requests takes.
         warm_up_seconds: how long it is run before, for nothing.
+        settle_seconds: how long parked streams are left alone before they are watched.
         idle_seconds: how long parked streams are watched. A keepalive of each of them
             falls into 15 s.
         starts: how many starts and imports make one sample.
@@ -58,6 +59,7 @@ class Effort:
     long_rounds: int = 2
     seconds: float = 2.0
     warm_up_seconds: float = 0.5
+    settle_seconds: float = 1.0
     idle_seconds: float = 16.0
     starts: int = 3
     scale: float = 1.0
