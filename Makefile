@@ -41,6 +41,9 @@ conformance: $(VENV)/.dev ## run the official conformance suite against the fixt
 matrix: $(VENV)/.dev ## write docs/reference/conformance.md from tests/requirements/rows
 	@$(BIN)/python -m tests.requirements.render
 
+bench: $(VENV)/.dev ## install the peers into build/bench and measure beside them (ARGS= for the bench)
+	@$(BIN)/python -m bench $(ARGS)
+
 check: lint types layers docs ## everything but the tests: lint, types, layers, docs
 
 lint: $(VENV)/.dev ## ruff: rules and format
@@ -115,7 +118,7 @@ clean: ## remove everything that was built or installed
 	@rm -rf $(VENV) build dist site .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache .cache
 
-.PHONY: help run test conformance matrix check lint format types pyright mypy layers docs coverage wheel test-wheel lock clean
+.PHONY: help run test conformance matrix bench check lint format types pyright mypy layers docs coverage wheel test-wheel lock clean
 
 $(BIN)/python:
 	@if [ -n "$(PYTHON)" ]; then set -- $(PYTHON); else set -- $(PYTHONS); fi; \
