@@ -29,6 +29,26 @@ def read(*pieces: bytes) -> Told:
     return requests, status, reader.ended
 
 
+def test_an_unknown_verb_behind_a_request_is_refused_without_waiting_for_its_line() -> None:
+    requests, status, _ = read(SMALL + b"BREW /pot")
+    assert (requests, status) == ([post(b"{}")], 405)
+
+
+def test_any_number_of_offers_to_upgrade_may_follow_each_other() -> None:
+    offer = START + UPGRADE + b"Content-Length: 2\r\n\r\n{}"
+    assert read(offer * 2000 + SMALL) == ([post(b"{}")] * 2001, None, False)
+
+
+@pytest.mark.parametrize("data", [b"\r\n", SMALL + b"\r\n", SMALL], ids=repr)
+def test_an_empty_line_begins_no_head(data: bytes) -> None:
+    reader = RequestReader(MAX_HEADER_BYTES)
+    reader.feed(data)
+    reader.feed(b"\r\n")
+    assert not reader.in_head
+    reader.feed(b"P")
+    assert reader.in_head
+
+
 def cut(data: bytes) -> list[bytes]:
     return [data[at : at + 1] for at in range(len(data))]
 
