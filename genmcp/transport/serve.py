@@ -56,7 +56,9 @@ class PortOptions(TypedDict, total=False):
     keyfile: str | os.PathLike[str] | None
     backlog: int
     max_connections: int
+    max_connections_per_address: int | None
     max_header_bytes: int
+    max_headers: int
     idle_timeout_seconds: float
     read_timeout_seconds: float
     write_timeout_seconds: float
@@ -115,8 +117,9 @@ async def serve(
         task_status: for `nursery.start`.
         options: any of `StreamableHTTP` (`public_url`, `allowed_hosts`, `allowed_origins`,
             `assigns`, `secret_key`, ...); `certfile` and `keyfile` for TLS; `http2=True` to speak
-            HTTP/2 as well; and the limits `max_connections` (1000), `max_header_bytes`
-            (32 KiB), `idle_timeout_seconds` (75), `read_timeout_seconds` and
+            HTTP/2 as well; and the limits `max_connections` (1000),
+            `max_connections_per_address` (none), `max_header_bytes` (32 KiB), `max_headers`
+            (100), `idle_timeout_seconds` (75), `read_timeout_seconds` and
             `write_timeout_seconds` (30 each).
 
     Raises:

@@ -18,6 +18,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(autouse=True)
 def front(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Which server `raw_http.running` runs: our own, or Hypercorn's protocols."""
-    name: str = getattr(request, "param", "hypercorn")
+    native = request.module.__name__.rpartition(".")[2].startswith("test_http1_")
+    name: str = getattr(request, "param", "http1" if native else "hypercorn")
     monkeypatch.setattr(raw_http, "front", name)
     return name

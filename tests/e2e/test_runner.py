@@ -69,7 +69,7 @@ async def test_pipelined_requests_are_answered_in_order() -> None:
         received = b""
         while b"/4" not in received:
             received += await stream.receive_some()
-    assert re.findall(rb"/[0-4]", received) == [b"/0", b"/1", b"/2", b"/3", b"/4"]
+    assert re.findall(rb"\n/([0-4])", received) == [b"0", b"1", b"2", b"3", b"4"]
 
 
 async def test_http_1_0_is_answered_and_closed() -> None:

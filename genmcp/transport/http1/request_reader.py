@@ -92,6 +92,7 @@ class RequestReader:
 
     Args:
         max_header_bytes: the request line and headers together; and the trailers.
+        max_headers: how many headers a request may have.
 
     Attributes:
         requests: those whose head has arrived, until they are taken out.
@@ -100,11 +101,12 @@ class RequestReader:
         ended: whether the client said that nothing follows the last request.
     """
 
-    def __init__(self, max_header_bytes: int) -> None:
+    def __init__(self, max_header_bytes: int, max_headers: int) -> None:
         self.requests: deque[IncomingRequest] = deque()
         self.failure: BadRequestError | None = None
         self.ended = False
         self._max_header_bytes = max_header_bytes
+        self._max_headers = max_headers
         self._parser: Any = httptools.HttpRequestParser(self)
         self._begun = False
         self._target = b""
@@ -309,6 +311,10 @@ class RequestReader:
                 raise BadRequestError(501, "The only Transfer-Encoding read here is chunked")
         if size > self._max_header_bytes:
             raise self._too_large()
+        if len(self._headers) > self._max_headers:
+            raise BadRequestError(
+                431, f"The request has more than {self._max_headers} headers (max_headers)"
+            )
         if hosts != 1 and not (http10 and hosts == 0):
             raise BadRequestError(400, "An HTTP/1.1 request has exactly one Host header")
         return expects
