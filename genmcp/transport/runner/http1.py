@@ -14,7 +14,7 @@ sent too early.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import h11
 import trio
@@ -109,11 +109,27 @@ class _Pause:
             room -= len(data)
 
 
+class _Requests(h11.Connection):
+    """Does not read what follows the last request that there can be.
+
+    To h11 it is an error, which Hypercorn answers in the midst of the answer to the
+    request that was right.
+    """
+
+    def next_event(self) -> Any:
+        if self.their_state is h11.MUST_CLOSE and self.trailing_data[0]:
+            return h11.NEED_DATA
+        return super().next_event()
+
+
 class Http1(H11Protocol):
     """HTTP/1.0 and 1.1 on one connection."""
 
     def __init__(self, parts: Parts, reader: Reader, *, http2: bool) -> None:
         super().__init__(*parts)
+        self.connection = _Requests(
+            h11.SERVER, max_incomplete_event_size=self.config.h11_max_incomplete_size
+        )
         self.can_read = _Pause(reader, self.connection.receive_data)
         self._http2 = http2
         self._method_head = False
