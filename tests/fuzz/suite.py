@@ -91,6 +91,15 @@ class Ask(Tool[dict[str, Any]], name="ask", description="Asks first."):
                 return "not sure"
 
 
+@attrs.frozen
+class Publish(Tool[dict[str, Any]], name="publish", description="Tells those who listen."):
+    bus: EventBus
+
+    async def call(self, request: Any, channel: Channel) -> str:
+        self.bus.tools_changed()
+        return "published"
+
+
 class Prompts(PromptRepo):
     async def list_prompts(self, cursor: Any, channel: Channel) -> Sequence[mcp.Prompt]:
         who = mcp.PromptArgument(name="who", required=True)
@@ -116,7 +125,7 @@ def make_suite(bus: EventBus) -> Suite:
     return Suite(
         server_name="target",
         server_version="1",
-        tools=[Add(), Wait(), Count(), Large(), Fail(), Ask()],
+        tools=[Add(), Wait(), Count(), Large(), Fail(), Ask(), Publish(bus)],
         prompts=[Prompts()],
         resources=[Memos()],
         subscription_handler=EventSubscriptions(bus),
