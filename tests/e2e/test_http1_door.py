@@ -101,6 +101,7 @@ class Flaky(socket.socket):
     """A listener, or a connection, that fails as a system does now and then."""
 
     failures: Sequence[int] = ()
+    to_come: Sequence[int] = ()
 
     def accept(self) -> tuple[Any, Any]:
         if self.failures:
@@ -147,14 +148,15 @@ async def test_a_connection_that_broke_before_it_was_let_in_costs_no_other() -> 
         def accept(self) -> tuple[Any, Any]:
             sock, address = super().accept()
             broken = Flaky(fileno=sock.detach())
-            broken.failures, self.next_failures = self.next_failures, []
+            broken.failures, self.to_come = self.to_come, []
             return broken, address
 
-        next_failures: Sequence[int] = [errno.EINVAL]
+
 
     with trio.fail_after(HANG_GUARD_SECONDS):
         async with trio.open_nursery() as nursery:
             listener = Listener(fileno=(await listen()).detach())
+            listener.to_come = [errno.EINVAL]
             nursery.start_soon(make_door(nursery).accept, listener)
             async with await trio.open_tcp_stream(*listener.getsockname()) as first:
                 assert await read_all(first) == b""
@@ -191,7 +193,7 @@ async def test_an_address_of_a_name_that_this_machine_lacks_is_left_out(found: A
 
 async def test_a_name_without_an_address_of_this_machine_cannot_be_bound() -> None:
     trio.socket.set_custom_hostname_resolver(Resolver(NOT_HERE))
-    with pytest.raises(OSError, match=r"\[Errno %d\]" % errno.EADDRNOTAVAIL):
+    with pytest.raises(OSError, match=rf"\[Errno {errno.EADDRNOTAVAIL}\]"):
         await open_listeners(PortConfig(host="some.name", port=0))
 
 
@@ -201,9 +203,11 @@ async def test_over_ipv6_it_answers_at_a_free_port() -> None:
             probe.bind(("::1", 0))
     except OSError:
         pytest.skip("this machine has no IPv6")
-    async with running(hello, host="::1") as server:
-        async with await trio.open_tcp_stream("::1", server.port) as stream:
-            assert (await Client(stream).ask()).body == b"hello"
+    async with (
+        running(hello, host="::1") as server,
+        await trio.open_tcp_stream("::1", server.port) as stream,
+    ):
+        assert (await Client(stream).ask()).body == b"hello"
 
 
 async def test_time_is_not_wasted_on_a_head_that_is_not_complete_at_the_end() -> None:

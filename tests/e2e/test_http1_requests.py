@@ -45,14 +45,17 @@ async def test_an_unknown_verb_behind_a_request_is_refused_at_once() -> None:
 
 
 async def test_a_thousand_offers_to_upgrade_in_a_row_are_each_answered() -> None:
-    async with running(hello) as server, await connect(server) as stream:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(stream.send_all, UPGRADE * 1000)
-            received = b""
-            while received.count(b"hello") < 1000:
-                data = await stream.receive_some()
-                assert data
-                received += data
+    async with (
+        running(hello) as server,
+        await connect(server) as stream,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(stream.send_all, UPGRADE * 1000)
+        received = b""
+        while received.count(b"hello") < 1000:
+            data = await stream.receive_some()
+            assert data
+            received += data
 
 
 async def test_a_flood_of_pipelined_requests_lets_others_have_their_turn() -> None:
@@ -63,16 +66,19 @@ async def test_a_flood_of_pipelined_requests_lets_others_have_their_turn() -> No
         answered += 1
         await hello(scope, receive, send)
 
-    async with running(count) as server, await connect(server) as stream:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(stream.send_all, GET * 2000)
-            nursery.start_soon(read_all, stream)
-            before, most = 0, 0
-            while answered < 2000:
-                await trio.lowlevel.checkpoint()
-                most = max(most, answered - before)
-                before = answered
-            nursery.cancel_scope.cancel()
+    async with (
+        running(count) as server,
+        await connect(server) as stream,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(stream.send_all, GET * 2000)
+        nursery.start_soon(read_all, stream)
+        before, most = 0, 0
+        while answered < 2000:
+            await trio.lowlevel.checkpoint()
+            most = max(most, answered - before)
+            before = answered
+        nursery.cancel_scope.cancel()
     assert most <= 32
 
 

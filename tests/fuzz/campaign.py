@@ -76,7 +76,7 @@ async def _attack(
         # Both have lived through it.
         calls, heard = target.calls_made, target.heard
         with trio.move_on_after(10):
-            while target.calls_made < calls + 3 or target.heard < heard + 2:
+            while target.calls_made < calls + 3 or target.heard < heard + 2:  # noqa: ASYNC110 - counts
                 await trio.sleep(0.01)
             users.cancel_scope.cancel()
             return

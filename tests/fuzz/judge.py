@@ -111,7 +111,7 @@ def _judge_response(response: Response, *, cut: bool, may_be_head: bool) -> None
     # A stream may be cut off when its client has half-closed; nothing else may.
     if not (response.whole or stream or cut):
         raise WrongAnswerError(f"an answer that is cut: {response!r}")
-    if response.status >= 500 and response.status not in {501, 503, 505}:  # noqa: PLR2004
+    if response.status >= 500 and response.status not in {501, 503, 505}:
         raise WrongAnswerError(f"a fault of the server: {response!r}")
     if stream:
         # Without the last piece, if that is not complete.
@@ -150,8 +150,8 @@ def judge_message(data: bytes) -> dict[str, Any]:
     if len(kinds) != 1:
         raise WrongAnswerError(f"not one of result, error, method: {data[:200]!r}")
     if kinds == ["error"]:
-        error = message["error"]
-        if not (isinstance(error.get("code"), int) and isinstance(error.get("message"), str)):
+        told = message["error"]
+        if not (isinstance(told.get("code"), int) and isinstance(told.get("message"), str)):
             raise WrongAnswerError(f"not an error: {data[:200]!r}")
     return message
 
@@ -160,6 +160,6 @@ def _judge_frames(data: bytes) -> None:
     """Check that this is HTTP/2 frames; the last may be cut."""
     while len(data) >= _FRAME_HEAD_BYTES:
         size, kind = int.from_bytes(data[:3]), data[3]
-        if kind > 9:  # noqa: PLR2004
+        if kind > 9:
             raise WrongAnswerError(f"a frame of no kind: {data[:20]!r}")
         data = data[_FRAME_HEAD_BYTES + size :]

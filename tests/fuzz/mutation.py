@@ -35,9 +35,9 @@ _MORSELS: Final = [
 def mutate(dice: random.Random, corpus: list[bytes]) -> bytes:
     """Return a seed, or several, as it is now and then, and spoiled most of the time."""
     data = bytearray(dice.choice(corpus))
-    while dice.random() < 0.25:  # noqa: PLR2004
+    while dice.random() < 0.25:
         data += dice.choice(corpus)
-    if dice.random() < 0.2:  # noqa: PLR2004
+    if dice.random() < 0.2:
         return bytes(data)
     for _ in range(dice.choice([1, 1, 2, 3, 8, 30])):
         _spoil(dice, data, corpus)

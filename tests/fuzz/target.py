@@ -79,7 +79,7 @@ class Target:
     async def settle(self, at_most: Resources) -> Resources:
         """Wait until no more is open than that; return what is."""
         with trio.move_on_after(_SETTLE_SECONDS):
-            while not is_within(self.count(), at_most):
+            while not is_within(self.count(), at_most):  # noqa: ASYNC110 - counts
                 await trio.sleep(0.05)
         return self.count()
 
@@ -165,7 +165,7 @@ class Canary:
                     if not data:
                         raise CanaryError("the server closed the connection")
                     reader.receive_data(data)
-                case h11.Response(status_code=status) if status != 200:  # noqa: PLR2004
+                case h11.Response(status_code=status) if status != 200:
                     raise CanaryError(f"a good call was answered with {event!r}")
                 case h11.Data():
                     yield bytes(event.data)

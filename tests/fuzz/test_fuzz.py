@@ -11,6 +11,7 @@ from tests.fuzz.target import Front
 SEED = 20260728
 ATTACKS = 250
 JSON = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s"
+STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 GOOD = b'{"jsonrpc":"2.0","id":1,"result":{}}'
 
 
@@ -40,10 +41,8 @@ def test_the_judge_takes_what_is_right() -> None:
         JSON % (4, b"none"),
         (JSON % (len(GOOD), GOOD)).replace(b"200", b"500"),
         b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-        b"9\r\ndata: {}\n\r\n1\r\n\n\r\n0\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-        b"none\r\n",
+        STREAM + b"9\r\ndata: {}\n\r\n1\r\n\n\r\n0\r\n\r\n",
+        STREAM + b"none\r\n",
     ],
     ids=range(10),
 )

@@ -1,8 +1,8 @@
 """`make soak`: everything at once, for some minutes.
 
-    python -m tests.soak                        three minutes in all
-    python -m tests.soak --seconds 3600         an hour
-    python -m tests.soak --front hypercorn      only that front door
+python -m tests.soak                        three minutes in all
+python -m tests.soak --seconds 3600         an hour
+python -m tests.soak --front hypercorn      only that front door
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 
 import trio
 
+from tests.fuzz.target import Front
 from tests.soak.inside import soak_inside
 from tests.soak.process import soak_process
 
@@ -24,15 +25,16 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=180.0, help="for all parts together")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
     asked = parser.parse_args()
-    print(f"seed {asked.seed}")
-    fronts = [one for one in ("native", "hypercorn") if asked.front in {None, one}]
+    print(f"seed {asked.seed}")  # noqa: T201 - for whoever ran it
+    every: list[Front] = ["native", "hypercorn"]
+    fronts = [one for one in every if asked.front in {None, one}]
     wrong: list[str] = []
     for front in fronts:
         for soak in (soak_process, soak_inside):
-            print(f"{front}, {soak.__name__}:")
+            print(f"{front}, {soak.__name__}:")  # noqa: T201 - for whoever ran it
             wrong += trio.run(soak, front, asked.seconds / len(fronts) / 2, asked.seed)
     for one in wrong[:50]:
-        print(f"WRONG {one}")
+        print(f"WRONG {one}")  # noqa: T201 - for whoever ran it
     return 1 if wrong else 0
 
 

@@ -40,8 +40,8 @@ async def soak_inside(front: Front, seconds: float, seed: int) -> list[str]:
             if not is_within(left, bounds):
                 wrong.append(f"left behind: {left}, and at first there was {bounds}")
             levels.append(_measure(left))
-            print(f"  {levels[-1]}")
-        print(f"  {dict(load.done)}")
+            print(f"  {levels[-1]}")  # noqa: T201 - for whoever ran it
+        print(f"  {dict(load.done)}")  # noqa: T201 - for whoever ran it
     tracemalloc.stop()
     # The first round fills what is kept for good.
     growth = levels[-1].traced_bytes - levels[0].traced_bytes

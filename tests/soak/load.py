@@ -99,7 +99,7 @@ class Load:
             methods: list[str] = []
             async for message in listener.read_events():
                 methods.append(message["method"])
-                if len(methods) > 5:  # noqa: PLR2004
+                if len(methods) > 5:
                     break
                 _expect(await publisher.ask(render_post(make_call("publish"))), 1, "published")
         if set(methods[1:]) != {"notifications/tools/list_changed"}:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -45,8 +46,8 @@ async def soak_process(front: Front, seconds: float, seed: int) -> list[str]:
         for _ in range(ROUNDS):
             await load.run(seconds / ROUNDS)
             levels.append(await _settle(process.pid, at_first))
-            print(f"  {levels[-1]}")
-        print(f"  {dict(load.done)}")
+            print(f"  {levels[-1]}")  # noqa: T201 - for whoever ran it
+        print(f"  {dict(load.done)}")  # noqa: T201 - for whoever ran it
         wrong += await _end(process, port)
     if levels[-1].descriptors > at_first.descriptors:
         wrong.append(f"descriptors left behind: {levels[-1]}, and at first {at_first}")
@@ -61,17 +62,10 @@ async def _serving(front: Front) -> AsyncGenerator[tuple[trio.Process, int]]:
     command = [sys.executable, str(_SUITE), front, str(GRACE_SECONDS)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     async with trio.open_nursery() as nursery:
-        process: trio.Process = await nursery.start(
-            lambda task_status: trio.run_process(
-                command,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=None,
-                capture_stdout=False,
-                check=False,
-                task_status=task_status,
-            )
+        run = partial(
+            trio.run_process, command, env=environment, stdout=subprocess.PIPE, check=False
         )
+        process: trio.Process = await nursery.start(run)
         assert process.stdout is not None
         told = b""
         while not (found := re.search(rb"http://[^:]+:(\d+)/mcp", told)):
@@ -85,7 +79,7 @@ async def _serving(front: Front) -> AsyncGenerator[tuple[trio.Process, int]]:
 
 async def _settle(pid: int, bounds: Level) -> Level:
     with trio.move_on_after(20):
-        while read_level(pid).descriptors > bounds.descriptors:
+        while read_level(pid).descriptors > bounds.descriptors:  # noqa: ASYNC110 - counts
             await trio.sleep(0.1)
     return read_level(pid)
 
@@ -101,7 +95,7 @@ async def _end(process: trio.Process, port: int) -> list[str]:
             async for message in client.read_events():
                 waiting.set()
                 last = message
-            if last.get("error", {}).get("code") != -32603:  # noqa: PLR2004
+            if last.get("error", {}).get("code") != -32603:
                 wrong.append(f"an open call was told at the end: {last}")
 
         waiting = trio.Event()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from typing import Any
 
 import trio
 
@@ -12,7 +13,7 @@ from genmcp.transport.serve import serve
 from tests.fuzz.suite import make_suite
 
 
-async def main(front: str, grace_seconds: float) -> None:
+async def main(front: Any, grace_seconds: float) -> None:
     """Serve."""
     async with trio.open_nursery() as nursery:
         run = partial(
@@ -26,7 +27,7 @@ async def main(front: str, grace_seconds: float) -> None:
             idle_timeout_seconds=3,
             write_timeout_seconds=1,
         )
-        print(*await nursery.start(run), flush=True)
+        print(*await nursery.start(run), flush=True)  # noqa: T201 - for whoever ran it
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 import trio
@@ -453,6 +453,6 @@ class Connection:
 def read_address(address: Any) -> tuple[str, int] | None:
     """Return host and port of a socket's address, whatever else its family adds."""
     if isinstance(address, tuple):
-        host, port, *_ = address
+        host, port, *_ = cast("tuple[Any, ...]", address)
         return str(host), int(port)
     return None

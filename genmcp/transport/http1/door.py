@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import logging
 import math
-import os
 import socket
 from collections import Counter
 from typing import TYPE_CHECKING, Final
@@ -94,7 +93,7 @@ class Door:
                 if error.errno in _LISTENER_BROKEN:
                     raise
                 if not complained:
-                    _log.error("Cannot accept connections, trying on: %s", os.strerror(error.errno))
+                    _log.error("Cannot accept connections, trying on: %s", error.strerror)
                 complained = True
                 self._close_longest_idle()
                 await trio.sleep(_RETRY_ACCEPT_SECONDS)

@@ -49,12 +49,12 @@ async def open_listeners(config: PortConfig) -> list[socket.socket]:
             else:
                 sockets.append(sock)
                 port = sock.getsockname()[1]
-        if missing is not None and not sockets:
-            raise missing
     except BaseException:
         for sock in sockets:
             sock.close()
         raise
+    if missing is not None and not sockets:
+        raise missing
     return sockets
 
 
