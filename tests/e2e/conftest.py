@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import genmcp.transport.serve as served
 from tests.e2e import raw_http
+from tests.e2e.tls import write_certificate
 
 BOTH = {
     "test_runner",
@@ -37,3 +40,11 @@ def front(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
         # What `serve` runs where nothing else is asked for.
         monkeypatch.setattr(served, "_run_native", served._run_hypercorn)
     return name
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a PEM file with a key and a certificate of 127.0.0.1."""
+    path = tmp_path_factory.mktemp("tls") / "both.pem"
+    write_certificate(path)
+    return path

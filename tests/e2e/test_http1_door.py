@@ -151,8 +151,6 @@ async def test_a_connection_that_broke_before_it_was_let_in_costs_no_other() -> 
             broken.failures, self.to_come = self.to_come, []
             return broken, address
 
-
-
     with trio.fail_after(HANG_GUARD_SECONDS):
         async with trio.open_nursery() as nursery:
             listener = Listener(fileno=(await listen()).detach())

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
-import ssl
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -15,16 +12,11 @@ import h2.events
 import h2.settings
 import pytest
 import trio
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from genmcp.transport.port_config import PortConfig
 from genmcp.transport.runner import run_asgi
 from tests.e2e.raw_http import (
     Client,
-    Running,
     Streaming,
     connect,
     hello,
@@ -32,57 +24,12 @@ from tests.e2e.raw_http import (
     read_all,
     running,
 )
+from tests.e2e.tls import connect_securely, use_tls
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 HEADERS = [(":method", "POST"), (":scheme", "http"), (":authority", "a"), (":path", "/")]
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a PEM file with a key and a certificate of 127.0.0.1."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
-    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-    now = datetime.datetime.now(datetime.UTC)
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "both.pem"
-    path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + signed.public_bytes(serialization.Encoding.PEM)
-    )
-    return path
-
-
-def use_tls(certificate: Path, **options: Any) -> dict[str, Any]:
-    return {"certfile": certificate, "keyfile": certificate, **options}
-
-
-async def connect_securely(
-    server: Running, certificate: Path, *alpn: str
-) -> trio.SSLStream[trio.SocketStream]:
-    context = ssl.create_default_context(cafile=str(certificate))
-    context.set_alpn_protocols(list(alpn))
-    stream = trio.SSLStream(
-        await connect(server), context, server_hostname="127.0.0.1", https_compatible=True
-    )
-    await stream.do_handshake()
-    return stream
 
 
 @attrs.define
