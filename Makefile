@@ -44,6 +44,9 @@ fuzz: $(VENV)/.dev ## attack both front doors, a minute each (ARGS='--seed 7' to
 soak: $(VENV)/.dev ## everything at once for three minutes (ARGS='--seconds 3600')
 	@$(BIN)/python -m tests.soak $(ARGS)
 
+matrix: $(VENV)/.dev ## write docs/reference/conformance.md from tests/requirements/rows
+	@$(BIN)/python -m tests.requirements.render
+
 check: lint types layers docs ## everything but the tests: lint, types, layers, docs
 
 lint: $(VENV)/.dev ## ruff: rules and format
@@ -81,9 +84,10 @@ wheel: $(VENV)/.dev ## build the sdist, and from it the wheel, into dist/
 		{ cat build/wheel.log >&2; exit 1; }
 	@ls dist
 
-# First with the declared dependencies only: every module must import. Then the
-# tests, from the unpacked sdist with its genmcp/ taken away: what they import can
-# only be the installed package.
+# First with the declared dependencies only: every module must import that is not for an
+# extra. Then with the extras, as they are pinned: all of them must. Then the tests, from
+# the unpacked sdist with its genmcp/ taken away: what they import can only be the
+# installed package.
 test-wheel: wheel ## install the built wheel elsewhere and run the tests against it
 	@rm -rf $(WHEEL_TEST)
 	@mkdir -p $(WHEEL_TEST)/source
@@ -92,6 +96,9 @@ test-wheel: wheel ## install the built wheel elsewhere and run the tests against
 	@tar -xzf dist/*.tar.gz -C $(WHEEL_TEST)/source --strip-components 1
 	@rm -r $(WHEEL_TEST)/source/genmcp
 	@cd $(WHEEL_TEST)/source && ../venv/bin/python tests/packaging/import_all.py
+	@$(WHEEL_TEST)/venv/bin/python $(PIP_INSTALL) -c requirements/dev.txt \
+		"$$(echo dist/*.whl)[auth,otel]"
+	@cd $(WHEEL_TEST)/source && ../venv/bin/python tests/packaging/import_all.py --extras
 	@$(WHEEL_TEST)/venv/bin/python $(PIP_INSTALL) -r requirements/dev.txt
 	@cd $(WHEEL_TEST)/source && GENMCP_TESTED_AS=wheel ../venv/bin/pytest $(ARGS)
 
@@ -114,7 +121,7 @@ clean: ## remove everything that was built or installed
 	@rm -rf $(VENV) build dist site .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache .cache
 
-.PHONY: help run test conformance fuzz soak check lint format types pyright mypy layers docs coverage wheel test-wheel lock clean
+.PHONY: help run test conformance matrix fuzz soak check lint format types pyright mypy layers docs coverage wheel test-wheel lock clean
 
 $(BIN)/python:
 	@if [ -n "$(PYTHON)" ]; then set -- $(PYTHON); else set -- $(PYTHONS); fi; \

@@ -13,21 +13,25 @@
 THE MAP. Folders are layers; each imports only what stands above it here:
 
     mcp/v2607/    what is said: the protocol's messages as attrs classes, builders
-    errors limits outcome events event_bus tokens access answers questions caller
-    channel server
+    errors limits telemetry outcome events event_bus tokens access answers questions
+    caller channel server
                   what both sides agree on: the contracts
+    authorization/
+                  whose access tokens are good, and for what
     wire/         JSON to objects and back, JSON Schema, a tool's arguments
     providers/    what you write: Tool, PromptRepo, ResourceRepo, Extension,
                   SubscriptionHandler
     suite/        who answers: the ready-made Server, one module per spec page
     mux/          how it runs: one call, one scope, exactly one ending
     transport/    how it travels: pure HTTP logic, and the shells that do the I/O
+    otel          what is told of calls, to OpenTelemetry (extra `otel`)
     testing/      how you check it: call a tool, fake a channel, be a client
     cli/          the `genmcp` command
 
 The trail of a `tools/call`, each station named in its module's docstring:
 
-    transport.asgi       the connection; reads the body, watches the client
+    transport.http1      the connection (transport.asgi, where an ASGI server has it)
+    transport.endpoint   what is looked at in which order; reads the body
     transport.inbound    bytes and headers to a request, or a refusal
     mux.call             a scope and a channel for it
     mux.worker           runs it to exactly one ending
@@ -42,6 +46,12 @@ Nothing inside the package imports this module.
 
 from genmcp.access import Access
 from genmcp.answers import Accepted, Answers, Cancelled, Declined, FormAnswer
+from genmcp.authorization import (
+    Authorization,
+    InvalidToken,
+    TokenVerifier,
+    VerifierUnavailable,
+)
 from genmcp.caller import Caller
 from genmcp.channel import BlockingChannel, Channel
 from genmcp.errors import (
@@ -89,6 +99,14 @@ from genmcp.providers import (
 from genmcp.questions import elicit_form, elicit_url, list_roots, sample
 from genmcp.server import Server
 from genmcp.suite import Suite
+from genmcp.telemetry import (
+    CallEnded,
+    CallInfo,
+    Observer,
+    Outcome,
+    RefusalReason,
+    RequestRefused,
+)
 from genmcp.tokens import Keyring, TokenError
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.serve import serve
@@ -102,8 +120,11 @@ __all__ = [
     "Access",
     "Answers",
     "ArgumentsError",
+    "Authorization",
     "BlockingChannel",
     "CacheControl",
+    "CallEnded",
+    "CallInfo",
     "CallbackReturnError",
     "Caller",
     "Cancelled",
@@ -122,6 +143,7 @@ __all__ = [
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
+    "InvalidToken",
     "Keyring",
     "LimitExceeded",
     "Listening",
@@ -130,6 +152,8 @@ __all__ = [
     "MethodNotFound",
     "MissingRequiredClientCapability",
     "NotFound",
+    "Observer",
+    "Outcome",
     "OutputMismatch",
     "Overloaded",
     "ParseError",
@@ -138,7 +162,9 @@ __all__ = [
     "PromptRepoSource",
     "RateLimit",
     "ReadReply",
+    "RefusalReason",
     "Reply",
+    "RequestRefused",
     "ResourceRepo",
     "ResourceRepoSource",
     "SchemaError",
@@ -149,12 +175,14 @@ __all__ = [
     "SubscriptionHandler",
     "Suite",
     "TokenError",
+    "TokenVerifier",
     "Tool",
     "ToolError",
     "ToolSource",
     "Unset",
     "UnsupportedProtocolVersion",
     "UriTemplate",
+    "VerifierUnavailable",
     "elicit_form",
     "elicit_url",
     "list_roots",

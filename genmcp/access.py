@@ -1,19 +1,61 @@
 """What an access token allows: who it was issued to, for whom, and how far it goes.
 
-Layer: contract, below the caller. A token verifier makes it of a token it has found
-good; handlers find it at `channel.access`.
+Layer: contract, below the caller. A token verifier (`genmcp.authorization`) makes it of
+a token it has found good; handlers find it at `channel.access`. What a scope looks like
+is said here too, because providers name some (`required_scopes=`) as well as tokens.
 
 Spec: basic/authorization/index#token-handling
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterable
+from typing import Any, Final, cast
 
 import attrs
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from genmcp.errors import show
+
+OFFLINE_ACCESS: Final = "offline_access"
+"""The scope that asks for a refresh token. That is between client and issuer: a resource
+neither requires it nor tells of it.
+
+Spec: basic/authorization/index#refresh-tokens
+"""
+
+CLOCK_SKEW_SECONDS: Final = 60.0
+"""How far the clocks of issuer and server may differ when a token expires."""
+
+# RFC 6749, 3.3: visible ASCII without the quote and the backslash.
+_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")
+
+
+def read_scopes(given: object) -> frozenset[str]:
+    """Check what an author wrote where scopes belong.
+
+    Raises:
+        TypeError: it is not a collection of strings.
+        ValueError: one of them is no scope, or is `offline_access`.
+    """
+    # A single string is iterable too, and would be read as a scope for each letter.
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise TypeError(f'must be a list of scopes, such as ["files:read"], got {show(given)}')
+    scopes = list(cast("Iterable[object]", given))
+    for scope in scopes:
+        if not isinstance(scope, str):
+            raise TypeError(f"must hold only strings, got {show(scope)}")
+        if _SCOPE.match(scope) is None:
+            raise ValueError(
+                f"a scope is visible ASCII without spaces, quotes and backslashes, "
+                f"got {show(scope)}"
+            )
+        if scope == OFFLINE_ACCESS:
+            raise ValueError(
+                f"{OFFLINE_ACCESS} is for clients to ask their authorization server for; "
+                "no request needs it, leave it out"
+            )
+    return frozenset(cast("list[str]", scopes))
 
 
 def _freeze(names: Iterable[str]) -> frozenset[str]:
@@ -28,7 +70,8 @@ class Access:
 
     Attributes:
         subject: who the token stands for, as a steady name; becomes
-            `channel.principal`.
+            `channel.principal`. Where tokens of several issuers are taken, a verifier
+            must make subjects of two issuers differ.
         audiences: for whom it was issued (`aud`), as the issuer wrote them.
         scopes: what it allows, those included that a broader one implies.
         client_id: the client it was issued to, if the issuer says.
@@ -44,3 +87,10 @@ class Access:
     issuer: str | None = None
     expires_at: float | None = None
     claims: dict[str, Any] = attrs.field(factory=dict[str, Any], repr=False)
+
+    def find_seconds_left(self, now: float) -> float | None:
+        """Return how long it is still good, at `now` in seconds since 1970; `None`: always.
+
+        A minute more than it says, since clocks differ; zero or less when it is over.
+        """
+        return None if self.expires_at is None else self.expires_at + CLOCK_SKEW_SECONDS - now

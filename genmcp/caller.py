@@ -38,6 +38,9 @@ class Caller:
         principal: who was authenticated, as a steady name, or `None`. What is sealed
             for one principal is refused from another.
         access: what the caller's access token allows, where one was verified.
+        scopes_apply: whether what the caller may do is told by an access token, so that
+            what requires scopes is refused without one. So it is over HTTP, and not where
+            OAuth has no place: on other transports, and in tests that do not ask for it.
         client_address: the network address the request came from, if that is known:
             behind a proxy, the proxy's.
         param_headers: the `Mcp-Param-*` headers, decoded, by the lower-case rest of
@@ -56,6 +59,7 @@ class Caller:
     assigns: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     principal: str | None = None
     access: Access | None = None
+    scopes_apply: bool = True
     client_address: str | None = None
     param_headers: Mapping[str, str | None] | None = None
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from genmcp.answers import Answers
 from genmcp.caller import CallerFacts
 from genmcp.mcp import v2607 as mcp
+from genmcp.telemetry import CallNotes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,6 +48,8 @@ class Channel(CallerFacts, ABC):
         """Seals and opens the tokens handed to the client (cursors, request state)."""
         self.answers = Answers()
         """What the client answered so far, when it retries a call that asked it."""
+        self.notes = CallNotes()
+        """What the server says of this call for logs and metrics; see `CallNotes`."""
         self._last_progress = -math.inf
 
     @property
@@ -79,9 +82,8 @@ class Channel(CallerFacts, ABC):
 
         Spec: basic/patterns/progress#progress-flow
         """
-        _check_number("progress", progress)
-        if total is not None:
-            _check_number("total", total)
+        progress = _read_number("progress", progress)
+        total = None if total is None else _read_number("total", total)
         _check_text("message", message)
         token = self.caller.progress_token
         if token is None or progress <= self._last_progress:
@@ -98,6 +100,9 @@ class Channel(CallerFacts, ABC):
 
     async def send_log(self, level: mcp.LoggingLevel, data: Any, logger: str | None = None) -> bool:
         """Send a log record, if the client asked for this severity.
+
+        Deprecated by the protocol: a new server rather uses `logging`, whose records
+        its operator reads. Never put secrets or what belongs to somebody else into it.
 
         Returns False without sending when the request carried no log level, or a
         higher one.
@@ -337,14 +342,17 @@ class BlockingChannel(CallerFacts):
         self._run_sync(self._channel.start_soon, async_fn, *args)
 
 
-def _check_number(name: str, value: object) -> None:
+def _read_number(name: str, value: object) -> int | float:
+    """Return a number as JSON has it: a subclass is its plain value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be an int or a float, got {value!r}")
     if isinstance(value, int):
         if abs(value) >= 2**63:
             raise ValueError(f"{name} must fit into 64 bits")
-    elif not math.isfinite(value):
+        return int.__int__(value)
+    if not math.isfinite(value):
         raise ValueError(f"{name} must be finite, got {value!r}")
+    return float.__float__(value)
 
 
 def _check_text(name: str, value: object) -> None:

@@ -49,6 +49,7 @@ ALLOCATED_CODES: Final = frozenset(
 """The codes inside the reserved range that this protocol revision defines."""
 
 
+_MAX_LINE: Final = 500
 _SHORT: Final = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 
@@ -74,6 +75,9 @@ class McpError(Exception):
     code: int
     message: str
     data: Any
+    log_message: str | None = None
+    """What the log says instead of `message`: set where that repeats values the client
+    sent, or where the log may say more than the client."""
 
     def __init__(self, message: str, *, code: int, data: Any | Unset = UNSET) -> None:
         if type(code) is not int:
@@ -203,7 +207,7 @@ class UnsupportedProtocolVersion(_FixedCode):
 
     def __init__(self, requested: str, supported: Sequence[str]) -> None:
         super().__init__(
-            f"Unsupported protocol version {requested!r}; supported: {', '.join(supported)}",
+            f"Unsupported protocol version {show(requested)}; supported: {', '.join(supported)}",
             data={"supported": list(supported), "requested": requested},
         )
         self.requested = requested
@@ -321,6 +325,20 @@ def show(value: object) -> str:
         return _SHORT.repr(value)
     except Exception:  # noqa: BLE001 - it is the author's `__repr__`
         return f"a {type(value).__name__} that has no repr"
+
+
+def show_line(text: str, most: int = _MAX_LINE) -> str:
+    """Return `text` as one line of a log: short, and without control characters.
+
+    Part of it is often what a client sent, and must not pass for a line of its own, or
+    speak to the terminal the log is read in.
+
+    Args:
+        text: any text.
+        most: how many of its characters are shown.
+    """
+    line = text if len(text) <= most else f"{text[:most]}..."
+    return line if line.isprintable() else repr(line)[1:-1]
 
 
 def find_sole_leaf(error: BaseException) -> BaseException:

@@ -8,6 +8,7 @@ Spec: client/elicitation, client/sampling, client/roots
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from genmcp.mcp import v2607 as mcp
@@ -52,7 +53,8 @@ def elicit_url(message: str, url: str) -> mcp.ElicitRequest:
             must check that whoever opens it is the user who was asked.
 
     Raises:
-        ValueError: `message` is blank, or `url` is not such a URL.
+        ValueError: `message` is blank, or `url` is not such a URL, or holds a user
+            and a password.
 
     Spec: client/elicitation#url-mode-elicitation-requests
     """
@@ -60,6 +62,9 @@ def elicit_url(message: str, url: str) -> mcp.ElicitRequest:
     scheme, separator, rest = url.partition("://")
     if scheme.lower() not in {"https", "http"} or not separator or not rest.strip("/"):
         raise ValueError(f"url must be an absolute https URL, got {url!r}")
+    if "@" in re.split(r"[/?#]", rest, maxsplit=1)[0]:
+        # Not repeated: it is a secret, and errors are logged.
+        raise ValueError("url must not log in whoever opens it: take out the part before @")
     return mcp.ElicitRequest(params=mcp.ElicitRequestURLParams(message=message, url=url))
 
 
@@ -92,7 +97,8 @@ def sample(
         metadata: handed to the provider of the model.
 
     Raises:
-        ValueError: `max_tokens` is not positive, or there is no message.
+        ValueError: `max_tokens` is not positive, there is no message, or a wish of the
+            model to call a tool is not answered by the very next message.
 
     Spec: client/sampling
     """

@@ -17,6 +17,7 @@ import trio
 
 from genmcp.cli.remote import RemoteEndpoint, is_url
 from genmcp.cli.target import UsageError, load_server
+from genmcp.cli.trusted import TrustingServer
 from genmcp.errors import ParseError, find_sole_leaf
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
@@ -63,7 +64,7 @@ def _make_client(target: str) -> Client:
     server = load_server(target)
     if not isinstance(server, StreamableHTTP):
         # Any key does, for one call; without one, it would be said that there is none.
-        server = StreamableHTTP(server, secret_key=secrets.token_bytes(32))
+        server = StreamableHTTP(TrustingServer(server), secret_key=secrets.token_bytes(32))
     return Client(server, path=server.path or "/")
 
 

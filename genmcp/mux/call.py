@@ -19,7 +19,6 @@ Cancelling the host reaches none of it: a call ends by `client_gone`, `stop` or
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
 from typing import TYPE_CHECKING, Any
@@ -28,12 +27,14 @@ import trio
 
 from genmcp.errors import InternalError
 from genmcp.events import Answered, ClientGone, EncodeError, Failed, KeptAlive
+from genmcp.mux.call_record import CallRecord
 from genmcp.mux.channel import CallChannel
 from genmcp.mux.cleanup import HandlerScope
-from genmcp.mux.failure import is_crash, is_interrupt, log_late, mask
+from genmcp.mux.failure import is_crash, is_interrupt, log_crash, log_late
 from genmcp.mux.mailbox import Mailbox
 from genmcp.mux.stage import Stage
 from genmcp.mux.worker import ClosingScope, run_worker
+from genmcp.telemetry import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -58,14 +59,15 @@ class Call:
     def __init__(
         self, mux: Mux, request: mcp.Request, caller: Caller, sink: Sink, place: Place
     ) -> None:
-        self.last_write = trio.current_time()
-        """When something was last written, in trio's time; at first, when it began."""
         self.place = place
         """Its place among the open calls; the mux gives it back."""
         self._mux = mux
         self._request = request
         self._sink = sink
         self._channel = CallChannel(self, caller, mux.keyring, mux.threads)
+        self._record = CallRecord(mux.reporter, request, caller, self._channel.notes)
+        self.last_write = self._record.started_at
+        """When something was last written, in trio's time; at first, when it began."""
         self._writing = trio.Lock()
         self._over = False
         self._aborted = False
@@ -85,14 +87,10 @@ class Call:
         """Whether the ending is decided, or the client has gone."""
         return self._over
 
-    @functools.cached_property
+    @property
     def what(self) -> str:
         """Which call this is, for the log: method, target and id."""
-        params = self._request.params
-        target = getattr(params, "name", getattr(params, "uri", None))
-        method = self._request.method
-        named = method if target is None else f"{method} {target!r}"
-        return f"{named} (request {self._channel.request_id!r})"
+        return self._record.what
 
     @property
     def writing(self) -> bool:
@@ -137,6 +135,7 @@ class Call:
         """
         self._mux.add(self)
         try:
+            self._record.start()
             self._stage = stage
             if self._over:
                 self.client_gone()
@@ -149,10 +148,11 @@ class Call:
             self._over = True
             self._stage = None
             self._mux.discard(self)
+            self._record.finish()
 
     def client_gone(self) -> None:
         """Cancel the call: nobody is listening. At any time, any number of times."""
-        self._over = True
+        self._cut_off(Outcome.CANCELLED)
         if self._stage is not None:
             self._stage.scope.cancel()
         for scope in self._children:
@@ -167,7 +167,7 @@ class Call:
 
         Its last frame is the server's `closing_result`, or else `error`.
         """
-        await self._stop(self._closing_ending(error))
+        await self._stop(self._closing_ending(error), Outcome.SHUTDOWN)
 
     def closing_result(self) -> mcp.Result | None:
         """See `Server.closing_result`. A fault in it is logged, and gives `None`."""
@@ -176,12 +176,13 @@ class Call:
         except BaseException as error:
             if not is_crash(error):
                 raise
-            mask(error, f"closing_result of {self.what}")
+            log_crash(error, f"closing_result of {self.what}")
             return None
 
     def abort(self) -> None:
         """Cut the call off, clean-ups included."""
-        self._over = self._aborted = True
+        self._aborted = True
+        self._cut_off(Outcome.SHUTDOWN)
         self._closing_scope.abort()
         if self._stage is not None:
             self._stage.scope.abort()
@@ -208,6 +209,7 @@ class Call:
                 self.client_gone()
                 return False
             self.last_write = trio.current_time()
+            self._record.stream()
             return True
         finally:
             self._writing.release()
@@ -231,7 +233,7 @@ class Call:
         self._closing = self._closing_ending(
             InternalError("The server closed this call before it had a result")
         )
-        self._stage.nursery.start_soon(self._stop, self._closing)
+        self._stage.nursery.start_soon(self._stop, self._closing, Outcome.CLOSED)
 
     def start_soon(self, async_fn: Callable[..., Awaitable[object]], *args: Any) -> None:
         """See `Channel.start_soon`."""
@@ -257,7 +259,7 @@ class Call:
             log_late(error, self.what)
         if scope.torn or not self._over:
             torn = RuntimeError("the handler's scopes were torn apart: was a nursery left open?")
-            await self._end(Failed(mask(torn, self.what)))
+            await self._end(Failed(self._record.crash(torn)))
             raise torn
 
     async def _end_children(self) -> None:
@@ -278,10 +280,11 @@ class Call:
             # the handler's own code: a crash like any other.
             if scope.ending or is_interrupt(error):
                 raise
-            ending = Failed(mask(error, self.what))
-        if isinstance(ending, Failed) and ending.error.__cause__ is None:
-            _log.info("%s: error %d: %s", self.what, ending.error.code, ending.error.message)
-        await self._end(ending if self._closing is None else self._closing)
+            ending = Failed(self._record.crash(error))
+        if self._closing is None:
+            await self._end(ending)
+        else:
+            await self._end(self._closing, Outcome.CLOSED)
 
     async def _run_child(
         self, scope: HandlerScope, async_fn: Callable[..., Awaitable[object]], args: tuple[Any, ...]
@@ -298,7 +301,7 @@ class Call:
             if self._over:
                 log_late(error, self.what)
             else:
-                await self._stop(Failed(mask(error, self.what)))
+                await self._stop(Failed(self._record.crash(error)))
         finally:
             self._children.discard(scope)
             self._children_ended.unpark_all()
@@ -311,24 +314,35 @@ class Call:
         result = self.closing_result()
         return Failed(error) if result is None else Answered(result)
 
-    async def _stop(self, ending: Ending) -> None:
+    async def _stop(self, ending: Ending, cause: Outcome | None = None) -> None:
         with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await self._end(ending)
+            await self._end(ending, cause)
+        self._record.cut_off(cause or Outcome.CANCELLED)
         self.client_gone()
 
-    async def _end(self, ending: Ending) -> None:
+    async def _end(self, ending: Ending, cause: Outcome | None = None) -> None:
+        """Write the ending, unless the call is over; `cause`, if it is not the handler's."""
         await self._begin_writing()
         try:
             if self._over:
                 return
             self._over = True
-            with contextlib.suppress(ClientGone):
-                await self._write_ending(ending)
+            try:
+                await self._write_ending(ending, cause)
+            except ClientGone:
+                self._record.cut_off(Outcome.CANCELLED)
         finally:
             self._writing.release()
 
-    async def _write_ending(self, ending: Ending) -> None:
+    async def _write_ending(self, ending: Ending, cause: Outcome | None) -> None:
         try:
             await self._sink.write(ending)
         except EncodeError as error:
-            await self._sink.write(Failed(mask(error, self.what)))
+            ending = Failed(self._record.crash(error))
+            await self._sink.write(ending)
+        self._record.settle(ending, cause)
+
+    def _cut_off(self, cause: Outcome) -> None:
+        # Before that, an ending may be on its way, and is what counts if it arrives.
+        self._record.cut_off(cause)
+        self._over = True

@@ -43,23 +43,38 @@ def is_interrupt(error: BaseException) -> bool:
     return group.subgroup(KeyboardInterrupt) is not None
 
 
-def mask(error: BaseException, what: str) -> McpError:
-    """Return what the client may see of `error`, and log the rest.
+def mask(error: BaseException) -> tuple[McpError, str | None]:
+    """Return what the client may see of `error`, and the id to log the rest under.
 
-    Args:
-        error: what a hook raised.
-        what: which call it was, for the log.
+    Without an id it was meant for the client, and there is nothing to log.
     """
     leaf = find_sole_leaf(error)
     if isinstance(leaf, McpError):
-        return leaf
+        return leaf, None
     error_id = secrets.token_hex(8)
-    _log.error("%s failed, error id %s", what, error_id, exc_info=error)
     masked = InternalError("Internal server error", data={"errorId": error_id})
     # For the testing kit, which shows authors their own exception; the wire has
     # no place for a cause.
     masked.__cause__ = error
-    return masked
+    return masked, error_id
+
+
+def log_crash(error: BaseException, what: str) -> None:
+    """Log what failed beside a call, unless it was meant for a client.
+
+    Args:
+        error: what a hook raised.
+        what: what failed.
+    """
+    _, error_id = mask(error)
+    if error_id is not None:
+        log_masked(error, error_id, what)
+
+
+def log_masked(error: BaseException, error_id: str, what: str) -> None:
+    """Log what `mask` has hidden, where that is not the line of a call that crashed."""
+    extra = {"genmcp_error_id": error_id}
+    _log.error("%s failed, error id %s", what, error_id, exc_info=error, extra=extra)
 
 
 def log_late(error: BaseException, what: str) -> None:

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
 
-from genmcp.errors import InternalError
+from genmcp.errors import InternalError, show_line
 from genmcp.limits import DEFAULT_LIMITS, Limits
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET, Unset
 from genmcp.mux.admission import Admission
 from genmcp.mux.call import Call
 from genmcp.mux.caller_key import find_caller_key
-from genmcp.mux.failure import is_crash, mask
+from genmcp.mux.failure import is_crash, log_crash
 from genmcp.mux.rates import Rates
+from genmcp.mux.reporter import Reporter
 from genmcp.tokens import Keyring
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from genmcp.caller import Caller
     from genmcp.events import Sink
     from genmcp.server import Server
+    from genmcp.telemetry import Observer
 
 _log = logging.getLogger("genmcp.mux")
 
@@ -48,14 +50,24 @@ class Mux:
             process only.
         limits: how much one call, one caller, and all of them together may take. What
             is left to the default does not limit: only an endpoint knows who calls.
+        observers: are told of every call.
+
+    Raises:
+        TypeError: see `Reporter`.
     """
 
     def __init__(
-        self, server: Server, *, keyring: Keyring | None = None, limits: Limits = DEFAULT_LIMITS
+        self,
+        server: Server,
+        *,
+        keyring: Keyring | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        observers: Iterable[Observer] = (),
     ) -> None:
         self.server = server
         self.keyring = keyring if keyring is not None else Keyring.random()
         self.limits = limits
+        self.reporter = Reporter(observers)
         self.threads = trio.CapacityLimiter(limits.max_threads)
         self.admission = Admission(
             max_calls=limits.max_calls,
@@ -106,7 +118,7 @@ class Mux:
         except BaseException as error:
             if not is_crash(error):
                 raise
-            mask(error, f"handling {notification.method}")
+            log_crash(error, f"handling {show_line(notification.method)}")
 
     async def drain(self, grace_seconds: float) -> None:
         """Let the open calls finish, then end them; within `grace_seconds`.

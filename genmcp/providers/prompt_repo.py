@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
+from genmcp.errors import show
 from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, InputRequired
 from genmcp.providers.repo import C, Repo, Suggestions, check_signatures
@@ -59,6 +60,9 @@ class PromptRepo(Repo[C]):
         requires: the client capabilities without which `get` cannot do, as
             `mcp.ClientCapabilities` or in wire form: `{"elicitation": {"form": {}}}`.
             A client that lacks one is answered with -32021.
+        required_scopes: the scopes an access token must have for `get` and `complete`,
+            besides those of the endpoint's `Authorization`. A request with a token that
+            lacks one is answered with 403 and names them all.
 
     Raises:
         TypeError, ValueError: naming the class and the keyword.
@@ -114,10 +118,10 @@ class PromptRepo(Repo[C]):
             if cursor is None:
                 return None
         _log.warning(
-            "%s: prompt %r is not on the first %d pages of list_prompts, and its arguments "
+            "%s: prompt %s is not on the first %d pages of list_prompts, and its arguments "
             "are not checked; override find_prompt",
             type(self).__qualname__,
-            name,
+            show(name),
             MAX_SEARCHED_PAGES,
         )
         return mcp.Prompt(name=name)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
 
 from typing_extensions import TypeVar
 
+from genmcp.access import read_scopes
 from genmcp.channel import BlockingChannel, Channel
 from genmcp.errors import say_whose
 from genmcp.mcp import v2607 as mcp
@@ -41,6 +42,7 @@ class Repo(ABC, Generic[C]):
         prefix: str | None = None,
         cache_control: CacheControl | None = None,
         requires: mcp.ClientCapabilities | Mapping[str, Any] | None = None,
+        required_scopes: Iterable[str] | None = None,
         **kwargs: Any,
     ) -> None:
         try:
@@ -56,6 +58,8 @@ class Repo(ABC, Generic[C]):
             cls.declare("cache_control", read_keyword(cls, "cache_control", cache_control))
         if requires is not None:
             cls.declare("requires", read_keyword(cls, "requires", requires))
+        if required_scopes is not None:
+            cls.declare("required_scopes", read_keyword(cls, "required_scopes", required_scopes))
 
     @classmethod
     def declare(cls, key: str, value: Any) -> None:
@@ -90,12 +94,27 @@ class Repo(ABC, Generic[C]):
         declared: mcp.ClientCapabilities | None = self._declared.get("requires")
         return mcp.ClientCapabilities() if declared is None else declared
 
+    def required_scopes(self) -> Collection[str]:
+        """Return the scopes an access token must have for anything to be given from here.
+
+        Asked once, when the repository is put into a Suite. What is here is listed all
+        the same, so that clients can ask for what it needs.
+
+        Spec: basic/authorization/index#runtime-insufficient-scope-errors
+        """
+        declared: frozenset[str] = self._declared.get("required_scopes", frozenset())
+        return declared
+
     @abstractmethod
     def completes(self) -> bool:
         """Tell whether there are suggestions here: whether `complete` is overridden."""
 
 
-_READERS = {"cache_control": read_cache_control, "requires": read_required_capabilities}
+_READERS = {
+    "cache_control": read_cache_control,
+    "requires": read_required_capabilities,
+    "required_scopes": read_scopes,
+}
 
 
 def read_keyword(cls: type, key: str, value: object) -> Any:

@@ -64,6 +64,10 @@ class ResourceRepo(Repo[C]):
         requires: the client capabilities without which `read` cannot do, as
             `mcp.ClientCapabilities` or in wire form: `{"elicitation": {"form": {}}}`.
             A client that lacks one is answered with -32021.
+        required_scopes: the scopes an access token must have for `read` and `complete`, and to
+            subscribe to what is here,
+            besides those of the endpoint's `Authorization`. A request with a token that
+            lacks one is answered with 403 and names them all.
 
     Raises:
         TypeError, ValueError: naming the class and the keyword.

@@ -13,12 +13,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Never
 
-import attrs
 from typing_extensions import TypeVar
 
 from genmcp.channel import BlockingChannel, Channel
 from genmcp.errors import say_whose
 from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.v2607.fields import with_members
 from genmcp.outcome import Error, InputRequired, Stream
 from genmcp.providers.param_headers import read_param_headers
 from genmcp.providers.tool_keywords import check_keywords, own_description
@@ -27,7 +27,7 @@ from genmcp.wire.arguments import ArgumentReader
 from genmcp.wire.output import OutputChecker
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 
     from genmcp.limits import OwnRateLimit
     from genmcp.providers.cache_control import CacheControl, CacheHints
@@ -71,6 +71,9 @@ class Tool(ABC, Generic[A, C]):
         requires: the client capabilities the tool cannot do without, as
             `mcp.ClientCapabilities` or in wire form: `{"elicitation": {"url": {}}}`.
             A call from a client that lacks one is answered with -32021.
+        required_scopes: the scopes an access token must have for a call, such as
+            `["files:write"]`, besides those of the endpoint's `Authorization`. A call
+            with a token that lacks one is answered with 403 and names them all.
         rate_limit: how often one caller may call it, as a `RateLimit` that stands in for
             the endpoint's; `"unlimited"` for as often as it likes. Further calls are
             answered with 429 and -32600.
@@ -102,6 +105,7 @@ class Tool(ABC, Generic[A, C]):
         output_schema: type[Any] | Mapping[str, Any] | None = None,
         cache_control: CacheControl | None = None,
         requires: mcp.ClientCapabilities | Mapping[str, Any] | None = None,
+        required_scopes: Iterable[str] | None = None,
         rate_limit: OwnRateLimit = None,
         repair_arguments: bool | None = None,
         any_name: bool | None = None,
@@ -124,6 +128,7 @@ class Tool(ABC, Generic[A, C]):
             "output_schema": output_schema,
             "cache_control": cache_control,
             "requires": requires,
+            "required_scopes": required_scopes,
             "rate_limit": rate_limit,
             "repair_arguments": repair_arguments,
             "any_name": any_name,
@@ -180,6 +185,18 @@ class Tool(ABC, Generic[A, C]):
         """
         declared: mcp.ClientCapabilities | None = self._declared.get("requires")
         return mcp.ClientCapabilities() if declared is None else declared
+
+    def required_scopes(self) -> Collection[str]:
+        """Return the scopes an access token must have for a call.
+
+        Asked once, when the tool is put into a Suite. The tool is listed all the same,
+        so that clients can ask for what it needs. Where it depends on the arguments,
+        `call` raises `InsufficientScope`.
+
+        Spec: basic/authorization/index#runtime-insufficient-scope-errors
+        """
+        declared: frozenset[str] = self._declared.get("required_scopes", frozenset())
+        return declared
 
     def rate_limit(self) -> OwnRateLimit:
         """Return how often one caller may call the tool, or `None` for the endpoint's limit.
@@ -241,7 +258,7 @@ class Tool(ABC, Generic[A, C]):
         """
         params = request.params
         arguments = self.argument_reader().read(params.arguments)
-        return attrs.evolve(request, params=attrs.evolve(params, arguments=arguments))
+        return with_members(request, params=with_members(params, arguments=arguments))
 
     @abstractmethod
     def call(self, request: mcp.CallToolRequest[A], channel: C) -> Reply | Awaitable[Reply]:

@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 
 import attrs
 
+from genmcp.access import read_scopes
 from genmcp.errors import say_whose
 from genmcp.limits import read_own_rate_limit
 from genmcp.mcp import v2607 as mcp
@@ -147,5 +148,6 @@ _READERS: Final = {
     "_meta": _read_meta,
     "cache_control": _read_hints,
     "requires": read_required_capabilities,
+    "required_scopes": read_scopes,
     "rate_limit": read_own_rate_limit,
 }

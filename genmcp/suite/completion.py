@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 from genmcp.errors import CallbackReturnError, InvalidParams
 from genmcp.mcp import v2607 as mcp
 from genmcp.providers.hooks import run_hook
-from genmcp.suite.not_found import naming, unknown_prompt, unknown_resource
+from genmcp.suite.not_found import naming, shorten_name, unknown_prompt, unknown_resource
 from genmcp.suite.page import Answer, Page
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class CompletionPage(Page):
         prompt = await self._prompts.find_prompt(served, name, channel)
         if prompt.arguments is not None:
             declared = [one.name for one in prompt.arguments]
-            _check_name(f"prompt {name!r}", "argument", argument.name, declared)
+            _check_name(f"prompt {shorten_name(name)!r}", "argument", argument.name, declared)
         repo = served.repo
         with naming(unknown_prompt(name)):
             answer = await run_hook(channel, repo.complete, name, argument, context, channel)
@@ -99,7 +99,7 @@ def _check_rate(channel: Channel, kind: str, served: ServedRepo[Any]) -> None:
 def _check_name(where: str, what: str, name: str, declared: Collection[str]) -> None:
     if name not in declared:
         valid = ", ".join(declared) or "none"
-        raise InvalidParams(f'{where} has no {what} "{name}"; it has: {valid}')
+        raise InvalidParams(f'{where} has no {what} "{shorten_name(name)}"; it has: {valid}')
 
 
 def _read_suggestions(repo: object, answer: Any) -> mcp.Completion:

@@ -15,7 +15,6 @@ Spec: basic/patterns/mrtr
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import attrs
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
     from genmcp.channel import Channel
     from genmcp.outcome import InputRequired
-
-_log = logging.getLogger("genmcp.suite")
 
 _PURPOSE: Final = "request state"
 TTL_SECONDS: Final = 20 * 60
@@ -124,8 +121,9 @@ class Conversation:
         try:
             sealed = self.channel.keyring.unseal(_PURPOSE, token, bound_to=self._bound_to())
         except TokenError as error:
-            _log.warning("%s %r: requestState refused: %s", self.method, self.target, error.cause)
-            raise InvalidParams("requestState is not valid for this call") from None
+            refused = InvalidParams("requestState is not valid for this call")
+            refused.log_message = f"requestState refused: {error.cause}"
+            raise refused from None
         state: dict[str, Any] = orjson.loads(sealed)
         return state
 

@@ -2,15 +2,16 @@
 
 Layer: suite. A cursor is a sealed token that holds the name of the last item
 served, so it works on every process that has the key and survives changes of the
-list; it is bound to the method, so that a cursor of one list opens no other. Lists
-that come from several repositories are cut in `genmcp.suite.repo_listing`.
+list; it is bound to the method, so that a cursor of one list opens no other, and in a
+private list to who is calling. In a public one it is not: a cache may hand a page that
+one caller fetched to another, who goes on from there. Lists that come from several
+repositories are cut in `genmcp.suite.repo_listing`.
 
 Spec: server/utilities/pagination
 """
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
@@ -21,9 +22,8 @@ from genmcp.tokens import TokenError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from genmcp.providers.cache_control import Scope
     from genmcp.tokens import Keyring
-
-_log = logging.getLogger("genmcp.suite")
 
 _PURPOSE: Final = "cursor"
 TTL_SECONDS: Final = 24 * 60 * 60
@@ -40,6 +40,7 @@ def cut_page(
     key: Callable[[Item], str],
     page_size: int,
     keyring: Keyring,
+    bound_to: str | None = None,
 ) -> tuple[list[Item], str | None]:
     """Return one page of `items` and the cursor of the next, `None` after the last.
 
@@ -50,39 +51,49 @@ def cut_page(
         key: gives the name that is unique in the list.
         page_size: how many items a page holds.
         keyring: seals the next cursor.
+        bound_to: the principal who alone may use it; `None` for everybody.
 
     Raises:
         InvalidParams: the cursor was not given by this server for this list.
     """
     start = 0
     if cursor is not None:
-        end, last = open_place(method, cursor, keyring)
+        end, last = open_place(method, cursor, keyring, bound_to)
         start = find_start(items, key, end, last)
     page = list(items[start : start + page_size])
     end = start + len(page)
     if end >= len(items):
         return page, None
-    return page, seal_place(method, [end, key(page[-1])], keyring)
+    return page, seal_place(method, [end, key(page[-1])], keyring, bound_to)
 
 
-def seal_place(method: str, place: list[Any], keyring: Keyring) -> str:
+def find_owner(scope: Scope, principal: str | None) -> str | None:
+    """Return whom the cursors of a list with this cache scope are bound to."""
+    return principal if scope == "private" else None
+
+
+def seal_place(method: str, place: list[Any], keyring: Keyring, bound_to: str | None = None) -> str:
     """Return the cursor that brings a client of `method` back to `place`, plain JSON."""
-    return keyring.seal(
-        _PURPOSE, orjson.dumps(place), ttl_seconds=TTL_SECONDS, bound_to=method.encode("utf-8")
-    )
+    bound = orjson.dumps([method, bound_to])
+    return keyring.seal(_PURPOSE, orjson.dumps(place), ttl_seconds=TTL_SECONDS, bound_to=bound)
 
 
-def open_place(method: str, cursor: str, keyring: Keyring) -> list[Any]:
+def open_place(
+    method: str, cursor: str, keyring: Keyring, bound_to: str | None = None
+) -> list[Any]:
     """Return the place that a client's cursor stands for.
 
     Raises:
-        InvalidParams: the cursor was not given by this server for this list.
+        InvalidParams: the cursor was not given by this server for this list, and to
+            `bound_to`.
     """
+    bound = orjson.dumps([method, bound_to])
     try:
-        opened = keyring.unseal(_PURPOSE, cursor, bound_to=method.encode("utf-8"))
+        opened = keyring.unseal(_PURPOSE, cursor, bound_to=bound)
     except TokenError as error:
-        _log.warning("%s: cursor refused: %s", method, error.cause)
-        raise InvalidParams("cursor is not valid for this list") from None
+        refused = InvalidParams("cursor is not valid for this list")
+        refused.log_message = f"cursor refused: {error.cause}"
+        raise refused from None
     place: list[Any] = orjson.loads(opened)
     return place
 

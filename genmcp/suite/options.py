@@ -31,11 +31,18 @@ def check_text(name: str, value: object, *, optional: bool = False) -> None:
 
     Raises:
         TypeError: not a `str`, or a blank one.
+        ValueError: UTF-8 cannot hold it, so that no answer with it could be sent.
     """
     if value is None and optional:
         return
     if not isinstance(value, str) or not value.strip():
         raise TypeError(f"Suite: {name} must be a non-empty str, got {show(value)}")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"Suite: {name} has half of a surrogate pair, which UTF-8 cannot hold: {show(value)}"
+        ) from None
 
 
 def check_flag(name: str, value: object) -> None:

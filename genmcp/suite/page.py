@@ -47,6 +47,24 @@ class Page(ABC):
         """Clean up after a streaming call that did not end by its own return."""
 
 
+def check_result_type(result: mcp.Result) -> None:
+    """Refuse a result of a type that no client of the Suite knows.
+
+    Other types belong to extensions of the protocol, and the Suite advertises none.
+
+    Raises:
+        ValueError: for masking; a provider built it. Names the type and the right one.
+
+    Spec: basic/index#resulttype
+    """
+    asks = isinstance(result, mcp.InputRequiredResult)
+    expected = "input_required" if asks else "complete"
+    if result.result_type != expected:
+        raise ValueError(
+            f"{type(result).__name__}.result_type must be {expected!r}, got {result.result_type!r}"
+        )
+
+
 @attrs.frozen
 class PageStream:
     """The state of a streaming call as the Suite keeps it: whose it is, and their own."""

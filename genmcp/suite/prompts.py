@@ -7,25 +7,28 @@ Spec: server/prompts
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 import attrs
 
-from genmcp.errors import CallbackReturnError, InvalidParams
+from genmcp.errors import CallbackReturnError, InvalidParams, NotFound
 from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, InputRequired
 from genmcp.providers.hooks import run_hook
 from genmcp.providers.prompt_repo import PromptRepo, prompt_list
+from genmcp.providers.resource_repo import find_uri_fault
 from genmcp.suite.client_capabilities import check_capabilities
 from genmcp.suite.input_required import Conversation
-from genmcp.suite.not_found import name_returned, naming, unknown_prompt
+from genmcp.suite.not_found import name_returned, naming, shorten_name, unknown_prompt
 from genmcp.suite.page import Answer, Page
 from genmcp.suite.provider_source import ask_extension, make_provider
 from genmcp.suite.repo_listing import RepoListing
+from genmcp.suite.scopes import check_scopes
 from genmcp.suite.served_repo import RepoRoutes, ServedRepo, serve_repo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from genmcp.channel import Channel
     from genmcp.providers.extension import Extension
@@ -70,10 +73,12 @@ class PromptsPage(Page):
 
         Raises:
             NotFound: there is none.
+            InsufficientScope: the caller may have nothing from it.
         """
         served = await self._routes.find(name, channel)
         if served is None:
             raise unknown_prompt(name)
+        check_scopes(served.required_scopes, channel.caller)
         return served
 
     async def find_prompt(self, served: ServedPrompts, name: str, channel: Channel) -> mcp.Prompt:
@@ -115,16 +120,19 @@ class PromptsPage(Page):
         if unanswered is not None:
             return unanswered
         check_capabilities(served.requires, channel.client_capabilities)
-        with naming(unknown_prompt(name)):
+        with _noting(name, channel), naming(unknown_prompt(name)):
             answer = await run_hook(channel, served.repo.get, name, arguments, channel)
         match answer:
             case str():
                 return mcp.get_prompt_result(text=answer)
             case mcp.GetPromptResult():
+                _check_uris(served.repo, answer)
                 return _with_media_types(answer)
             case InputRequired():
                 return conversation.ask(answer)
             case Error():
+                if isinstance(answer.reason, NotFound):
+                    channel.notes.served_target = None
                 return name_returned(answer, unknown_prompt(name))
             case _:
                 raise CallbackReturnError(served.repo, "get", answer, _EXPECTED)
@@ -139,6 +147,20 @@ def _serve(source: object, *, per_caller: bool = False) -> ServedPrompts:
 async def _ask(extension: Extension, channel: Channel) -> Sequence[ServedPrompts]:
     given = await ask_extension(extension, "prompts", channel)
     return [_serve(source, per_caller=True) for source in given]
+
+
+@contextmanager
+def _noting(name: str, channel: Channel) -> Generator[None]:
+    """Note that there is a prompt `name`, unless its repository now says that there is not.
+
+    It may have none: a list that is too long to be searched is taken to have any name.
+    """
+    channel.notes.served_target = name
+    try:
+        yield
+    except NotFound:
+        channel.notes.served_target = None
+        raise
 
 
 def _check_arguments(prompt: mcp.Prompt, given: Mapping[str, str]) -> None:
@@ -156,9 +178,30 @@ def _check_arguments(prompt: mcp.Prompt, given: Mapping[str, str]) -> None:
         names = ", ".join(f'"{name}"' for name in missing)
         plural = "s" if len(missing) > 1 else ""
         raise InvalidParams(
-            f"prompt {prompt.name!r}: missing required argument{plural} {names}",
+            f"prompt {shorten_name(prompt.name)!r}: missing required argument{plural} {names}",
             data={"name": prompt.name, "missing": missing},
         )
+
+
+def _check_uris(repo: PromptRepo[Any], result: mcp.GetPromptResult) -> None:
+    """Refuse a message that embeds or links what has no URI, as prompts must not.
+
+    Raises:
+        CallbackReturnError: naming the repository and the URI.
+
+    Spec: server/prompts#embedded-resources
+    """
+    for message in result.messages:
+        match message.content:
+            case mcp.EmbeddedResource(resource=resource):
+                uri = resource.uri
+            case mcp.ResourceLink(uri=uri):
+                pass
+            case _:
+                continue
+        fault = find_uri_fault(uri)
+        if fault is not None:
+            raise CallbackReturnError(repo, "get", uri, f"resources with {fault}")
 
 
 def _with_media_types(result: mcp.GetPromptResult) -> mcp.GetPromptResult:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import attrs
 
-from genmcp.suite.listing import find_start, open_place, seal_place
+from genmcp.suite.listing import find_owner, find_start, open_place, seal_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,7 @@ class RepoListing(Generic[Item]):
         self._lists = lists
         self._page_size = page_size
         self._channel = channel
+        self._owner = find_owner(reach.hints.scope, channel.principal)
 
     async def cut_page(self, cursor: str | None) -> tuple[list[Item], str | None]:
         """Return one page and the cursor of the next, `None` after the last.
@@ -123,7 +124,7 @@ class RepoListing(Generic[Item]):
         return items, following
 
     def _open(self, cursor: str) -> _Place:
-        place = _Place(*open_place(self._method, cursor, self._channel.keyring))
+        place = _Place(*open_place(self._method, cursor, self._channel.keyring, self._owner))
         for index, served in enumerate(self._repos):
             if served.prefix == place.prefix:
                 return attrs.evolve(place, index=index)
@@ -132,4 +133,4 @@ class RepoListing(Generic[Item]):
 
     def _seal(self, place: _Place) -> str:
         members = list(attrs.astuple(place, recurse=False))
-        return seal_place(self._method, members, self._channel.keyring)
+        return seal_place(self._method, members, self._channel.keyring, self._owner)

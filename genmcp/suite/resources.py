@@ -21,11 +21,12 @@ from genmcp.providers.hooks import run_hook
 from genmcp.providers.resource_repo import ResourceRepo, find_uri_fault, resource_list
 from genmcp.suite.client_capabilities import check_capabilities
 from genmcp.suite.input_required import Conversation
-from genmcp.suite.listing import cut_page
+from genmcp.suite.listing import cut_page, find_owner
 from genmcp.suite.not_found import name_returned, naming, unknown_resource
 from genmcp.suite.page import Answer, Page
 from genmcp.suite.provider_source import ask_extension, make_provider
 from genmcp.suite.repo_listing import RepoListing
+from genmcp.suite.scopes import check_scopes, has_scopes
 from genmcp.suite.served_repo import RepoRoutes, ServedRepo, find_in_group, serve_repo
 
 if TYPE_CHECKING:
@@ -85,22 +86,28 @@ class ResourcesPage(Page):
 
         Raises:
             NotFound: there is none.
+            InsufficientScope: the caller may have nothing from it.
         """
         served = await self._routes.find(uri, channel)
         if served is None:
             raise unknown_resource(uri)
+        check_scopes(served.required_scopes, channel.caller)
         return served
 
     async def find_visible(self, uris: Sequence[str], channel: Channel) -> Collection[str]:
-        """Return those of `uris` that belong to a repository this caller reaches.
+        """Return those of `uris` whose repository this caller reaches, and may read from.
 
         Extensions are asked only for what is none of the Suite's own.
         """
-        visible = [uri for uri in uris if find_in_group(self._routes.own, uri) is not None]
-        if len(visible) == len(uris):
-            return visible
-        reach = await self._routes.reach(channel)
-        return [uri for uri in uris if reach.find(uri) is not None]
+        found = {uri: find_in_group(self._routes.own, uri) for uri in uris}
+        if None in found.values():
+            reach = await self._routes.reach(channel)
+            found = {uri: reach.find(uri) for uri in uris}
+        return [
+            uri
+            for uri, served in found.items()
+            if served is not None and has_scopes(served.required_scopes, channel.caller)
+        ]
 
     async def _list(
         self, request: mcp.ListResourcesRequest, channel: Channel
@@ -126,6 +133,7 @@ class ResourcesPage(Page):
             key=lambda template: template.uri_template,
             page_size=self._page_size,
             keyring=channel.keyring,
+            bound_to=find_owner(reach.hints.scope, channel.principal),
         )
         return mcp.list_resource_templates_result(
             page, next_cursor, cache_scope=reach.hints.scope, ttl_ms=reach.hints.ttl_ms

@@ -21,6 +21,7 @@ from typing_extensions import TypeVar
 from genmcp.errors import say_whose
 from genmcp.providers.cache_control import CacheHints, combine_hints, read_cache_control
 from genmcp.providers.repo import Repo, check_prefix
+from genmcp.suite.scopes import ask_scopes
 from genmcp.wire.codec import encode
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class ServedRepo(Generic[R]):
         prefix: what all it serves begins with.
         hints: its cache hints.
         requires: the client capabilities it cannot do without, in wire form.
+        required_scopes: the scopes without which nothing is given from it.
         per_caller: whether it was given by an extension, for this caller only.
     """
 
@@ -50,6 +52,7 @@ class ServedRepo(Generic[R]):
     prefix: str
     hints: CacheHints
     requires: Mapping[str, Any]
+    required_scopes: frozenset[str]
     per_caller: bool
 
     @property
@@ -75,7 +78,8 @@ def serve_repo(repo: R, *, per_caller: bool) -> ServedRepo[R]:
     if per_caller:
         # What depends on the caller must not be shared between callers.
         hints = CacheHints("private", hints.ttl_ms)
-    return ServedRepo(repo, prefix, hints, encode(repo.requires()), per_caller)
+    scopes = ask_scopes(cls.__qualname__, repo.required_scopes())
+    return ServedRepo(repo, prefix, hints, encode(repo.requires()), scopes, per_caller)
 
 
 def check_overlap(served: Sequence[ServedRepo[Any]]) -> None:

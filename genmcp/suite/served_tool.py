@@ -21,6 +21,7 @@ from genmcp.providers.cache_control import CacheHints, read_cache_control
 from genmcp.providers.param_headers import ParamHeader, read_param_headers
 from genmcp.providers.tool import Tool
 from genmcp.suite.provider_source import make_provider
+from genmcp.suite.scopes import ask_scopes
 from genmcp.wire.codec import encode
 from genmcp.wire.json_text import write_json
 
@@ -45,6 +46,7 @@ class ServedTool:
         hints: its part of the list's cache hints.
         checker: checks its structured content, if it has an output schema.
         requires: the client capabilities it cannot do without, in wire form.
+        required_scopes: the scopes that a call of it needs.
         param_headers: the headers that must repeat its arguments.
         rate_limit: how often one caller may call it, if it says so itself.
     """
@@ -54,6 +56,7 @@ class ServedTool:
     hints: CacheHints
     checker: OutputChecker | None
     requires: Mapping[str, Any]
+    required_scopes: frozenset[str]
     param_headers: tuple[ParamHeader, ...]
     rate_limit: OwnRateLimit
 
@@ -93,8 +96,16 @@ def serve_tool(source: ToolSource) -> ServedTool:
     except ValueError as error:
         # `Tool` checks this too; here, that a hand-written `describe` did.
         raise say_whose(f"{owner}: describe: input_schema", error) from error
+    scopes = ask_scopes(owner, tool.required_scopes())
     return ServedTool(
-        tool, described, hints, tool.output_checker(), requires, param_headers, rate_limit
+        tool,
+        described,
+        hints,
+        checker=tool.output_checker(),
+        requires=requires,
+        required_scopes=scopes,
+        param_headers=param_headers,
+        rate_limit=rate_limit,
     )
 
 

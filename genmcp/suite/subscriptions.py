@@ -10,6 +10,7 @@ Spec: basic/patterns/subscriptions
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, cast
 
@@ -36,6 +37,7 @@ from genmcp.suite.page import Answer, Page
 from genmcp.suite.provider_source import make_provider
 
 if TYPE_CHECKING:
+    from genmcp.access import Access
     from genmcp.channel import Channel
     from genmcp.event_bus import ChangeKey
 
@@ -127,8 +129,9 @@ class SubscriptionsPage(Page):
         listening = _read_listening(handler, answer)
         if listening.accepted is not None:
             listen.narrow(listening.accepted)
-        if listening.max_age_seconds is not None:
-            listen.close_after(listening.max_age_seconds)
+        max_age_seconds = _find_max_age(listening, channel.access)
+        if max_age_seconds is not None:
+            listen.close_after(max_age_seconds)
         _post_open(channel)
         return Stream(ListenStream(listen, listening.state))
 
@@ -225,6 +228,18 @@ def _read_listening(handler: Handler, answer: object) -> Listening[Any]:
         case _:
             expected = "a Stream, Listening or Error"
             raise CallbackReturnError(handler, "subscribe", answer, expected)
+
+
+def _find_max_age(listening: Listening[Any], access: Access | None) -> float | None:
+    """Return how long the stream may live: no longer than the token it was opened with.
+
+    A token is looked at when a request begins, and this one would never end.
+    """
+    limits = [] if listening.max_age_seconds is None else [listening.max_age_seconds]
+    left = None if access is None else access.find_seconds_left(time.time())
+    if left is not None:
+        limits.append(max(0.0, left))
+    return min(limits, default=None)
 
 
 def _post_open(channel: Channel) -> None:

@@ -16,6 +16,7 @@ import attrs
 
 from genmcp.errors import MethodNotFound, show
 from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.v2607.fields import with_members
 from genmcp.outcome import Error, Stream
 from genmcp.providers.extension import Extension, ToolSource
 from genmcp.server import Server
@@ -28,7 +29,7 @@ from genmcp.suite.options import (
     check_text,
     read_list,
 )
-from genmcp.suite.page import Answer, Page, PageStream
+from genmcp.suite.page import Answer, Page, PageStream, check_result_type
 from genmcp.suite.prompts import PromptsPage
 from genmcp.suite.resources import ResourcesPage
 from genmcp.suite.subscriptions import SubscriptionsPage, make_listen_result
@@ -109,6 +110,7 @@ class Suite(Server):
     page_size: int = PAGE_SIZE
 
     _identity: mcp.Implementation = attrs.field(init=False)
+    _signature: mcp.ResultMetaObject = attrs.field(init=False)
     _tools_page: ToolsPage = attrs.field(init=False)
     _pages: Mapping[str, Page] = attrs.field(init=False)
 
@@ -151,6 +153,7 @@ class Suite(Server):
         by_method = {method: page for page in pages if page.offered() for method in page.methods}
         # The way attrs has for what a frozen class derives from its arguments.
         object.__setattr__(self, "_identity", identity)
+        object.__setattr__(self, "_signature", mcp.ResultMetaObject(server_info=identity))
         object.__setattr__(self, "_tools_page", tools)
         object.__setattr__(self, "_pages", by_method)
 
@@ -193,14 +196,17 @@ class Suite(Server):
         """Remember whose a stream is; put the server's identity into a result."""
         if isinstance(answer, Stream):
             return Stream(PageStream(page, answer.state))
-        return answer if isinstance(answer, Error) else self._sign(answer)
+        if isinstance(answer, Error):
+            return answer
+        check_result_type(answer)
+        return self._sign(answer)
 
     def _sign(self, result: mcp.Result) -> mcp.Result:
         if not self.send_server_info:
             return result
         meta = result.meta
         if meta is None:
-            return attrs.evolve(result, meta=mcp.ResultMetaObject(server_info=self._identity))
+            return with_members(result, meta=self._signature)
         if meta.server_info is None:
-            return attrs.evolve(result, meta=attrs.evolve(meta, server_info=self._identity))
+            return with_members(result, meta=with_members(meta, server_info=self._identity))
         return result

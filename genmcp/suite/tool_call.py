@@ -8,12 +8,16 @@ Spec: server/tools#calling-tools
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import attrs
 
-from genmcp.errors import CallbackReturnError, InvalidParams, ToolError, find_sole_leaf
+from genmcp.errors import (
+    CallbackReturnError,
+    InvalidParams,
+    ToolError,
+    find_sole_leaf,
+)
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.outcome import Error, InputRequired, Stream
@@ -22,6 +26,7 @@ from genmcp.providers.tool import Tool
 from genmcp.suite.client_capabilities import check_capabilities
 from genmcp.suite.input_required import Conversation
 from genmcp.suite.param_headers import check_param_headers
+from genmcp.suite.scopes import check_scopes
 from genmcp.wire.arguments import ArgumentsError
 
 if TYPE_CHECKING:
@@ -30,8 +35,6 @@ if TYPE_CHECKING:
     from genmcp.channel import Channel
     from genmcp.suite.page import Answer
     from genmcp.suite.served_tool import ServedTool
-
-_log = logging.getLogger("genmcp.suite")
 
 InvalidArguments = Literal["tool_error", "protocol_error"]
 """How arguments that fail the generated check are answered: as a tool result with
@@ -63,6 +66,7 @@ class ToolCall:
 
         Raises:
             HeaderMismatch: a header does not say what the arguments say.
+            InsufficientScope: the caller's access token allows less than the tool needs.
             LimitExceeded: this caller calls the tool more often than it may.
             InvalidParams: the request state or the request itself is rejected.
             MissingRequiredClientCapability: the client lacks what the tool needs.
@@ -73,6 +77,7 @@ class ToolCall:
             self.channel.caller.param_headers,
             request.params.arguments,
         )
+        check_scopes(self.served.required_scopes, self.channel.caller)
         # Rounds of one conversation count one by one: a request state opens as often as
         # it is sent, and answers may come without one, so they would be ways round it.
         self.channel.check_rate(request.method, self.served.name, self.served.rate_limit)
@@ -83,14 +88,11 @@ class ToolCall:
         try:
             request = self._validate(self._with_answers(request))
         except ArgumentsError as error:
-            _log.warning(
-                "tools/call %r (request %r): invalid arguments: %s",
-                self.served.name,
-                self.channel.request_id,
-                "; ".join(error.reasons),
-            )
+            self.channel.notes.problem = f"invalid arguments: {'; '.join(error.reasons)}"
             if invalid_arguments == "protocol_error":
-                raise InvalidParams(str(error)) from None
+                refused = InvalidParams(str(error))
+                refused.log_message = self.channel.notes.problem
+                raise refused from None
             return mcp.call_tool_result(error=str(error))
         except ToolError as error:
             return mcp.call_tool_result(error=error.message)

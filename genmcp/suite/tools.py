@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
 from genmcp.providers.cache_control import combine_hints
-from genmcp.suite.listing import cut_page
+from genmcp.suite.listing import cut_page, find_owner
 from genmcp.suite.not_found import shorten_name
 from genmcp.suite.page import Answer, Page
 from genmcp.suite.provider_source import ask_extension
@@ -59,6 +59,7 @@ class ToolsPage(Page):
             return await self._list(request, channel)
         call = cast("mcp.CallToolRequest[Any]", request)
         served = await self._find(call.params.name, channel)
+        channel.notes.served_target = served.name
         return await start_call(served, call, channel).start(call, self._invalid_arguments)
 
     async def handle_message(self, message: object, channel: Channel, state: Any) -> Answer:
@@ -76,6 +77,9 @@ class ToolsPage(Page):
         for extension in self._extensions:
             for tool in await _ask(extension, channel):
                 served.setdefault(tool.name, tool)
+        hints = combine_hints(tool.hints for tool in served.values())
+        # What depends on the caller must not be shared between callers.
+        scope = "private" if self._extensions else hints.scope
         page, next_cursor = cut_page(
             request.method,
             list(served.values()),
@@ -83,13 +87,12 @@ class ToolsPage(Page):
             key=lambda tool: tool.name,
             page_size=self._page_size,
             keyring=channel.keyring,
+            bound_to=find_owner(scope, channel.principal),
         )
-        hints = combine_hints(tool.hints for tool in served.values())
         return mcp.list_tools_result(
             [tool.described for tool in page],
             next_cursor=next_cursor,
-            # What depends on the caller must not be shared between callers.
-            cache_scope="private" if self._extensions else hints.scope,
+            cache_scope=scope,
             ttl_ms=hints.ttl_ms,
         )
 

@@ -7,6 +7,8 @@ mocks, and works with `trio.testing.MockClock`.
     stream_tool     run a call beside the test: post, disconnect, wait
     FakeChannel     for calling a hook directly: records what is sent
     fake_request    the request for it
+    fake_access     what an access token allows, for tools that require scopes
+    FakeVerifier    knows a few access tokens
     Client          a client in memory, over the real transport
     AnsweringClient answers what a tool asks: accept(...), decline(), cancel()
     RecordingBus    an event bus that remembers what was published
@@ -14,6 +16,7 @@ mocks, and works with `trio.testing.MockClock`.
                     likewise check_prompt_repo and check_resource_repo
 """
 
+from genmcp.testing.access import FakeVerifier, fake_access
 from genmcp.testing.answering import AnsweringClient, accept, cancel, decline
 from genmcp.testing.checks import check_tool
 from genmcp.testing.client import Answer, Client, ServerError
@@ -31,6 +34,7 @@ __all__ = [
     "AnsweringClient",
     "Client",
     "FakeChannel",
+    "FakeVerifier",
     "MemoryResponse",
     "RecordingBus",
     "RecordingSink",
@@ -47,6 +51,7 @@ __all__ = [
     "check_tool",
     "decline",
     "exchange",
+    "fake_access",
     "fake_caller",
     "fake_request",
     "stream_tool",

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
+from genmcp.authorization import Authorization
 from genmcp.errors import McpError
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.providers.param_headers import ParamHeader, read_param_headers, render_param
 from genmcp.server import Server
+from genmcp.testing.access import RESOURCE, FakeVerifier
 from genmcp.testing.answering import ASKS_ANYTHING, AnsweringClient
 from genmcp.testing.memory_http import MemoryResponse, exchange
 from genmcp.testing.repo_methods import RepoMethods
@@ -35,10 +37,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from types import TracebackType
 
+    from genmcp.access import Access
     from genmcp.testing.answering import AnsweringClient
 from genmcp.testing.memory_http import ASGIApp
 
 _PREFIX = "io.modelcontextprotocol/"
+_SELF = mcp.Implementation(name="genmcp.testing", version="0")
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
@@ -118,6 +122,12 @@ class Client(RepoMethods):
             asks is returned as an `InputRequiredResult`.
         info: how it names itself; `None` to leave that out.
         path: where the app serves MCP.
+        token: an access token that is sent with every request.
+        access: what its access token allows, for a `Server`: scopes are checked then. An
+            app checks tokens itself, so give it a `token`.
+
+    Raises:
+        TypeError: `access` for an app.
     """
 
     def __init__(
@@ -126,19 +136,23 @@ class Client(RepoMethods):
         *,
         capabilities: mcp.ClientCapabilities | None = None,
         answers: AnsweringClient | None = None,
-        info: mcp.Implementation | None = None,
+        info: mcp.Implementation | None = _SELF,
         path: str = "/mcp",
+        token: str | None = None,
+        access: Access | None = None,
     ) -> None:
         if isinstance(server, Server):
-            server = StreamableHTTP(server, secret_key=secrets.token_bytes(32))
+            token = secrets.token_urlsafe() if token is None and access is not None else token
+            server = _make_endpoint(server, token, access)
+        elif access is not None:
+            raise TypeError("access is for a Server; an app checks tokens itself: give token=")
+        self._token = token
         self.app: ASGIApp = server
         self._answers = answers
         if capabilities is None:
             capabilities = mcp.ClientCapabilities() if answers is None else ASKS_ANYTHING
         self._capabilities = capabilities
-        self._info = (
-            mcp.Implementation(name="genmcp.testing", version="0") if info is None else info
-        )
+        self._info = info
         self._path = path
         self._ids = itertools.count(1)
         self._param_headers: dict[str, tuple[ParamHeader, ...]] = {}
@@ -316,6 +330,8 @@ class Client(RepoMethods):
         ]
         if method in _NAMED:
             fields.append(("mcp-name", encode_header_value(str(params[_NAMED[method]]))))
+        if self._token is not None:
+            fields.append(("authorization", f"Bearer {self._token}"))
         if method == mcp.CallToolRequest.method:
             fields += self._render_params(params)
         return [(name.encode("ascii"), value.encode("ascii")) for name, value in fields]
@@ -329,11 +345,32 @@ class Client(RepoMethods):
         return fields
 
     def _meta(self) -> dict[str, Any]:
-        return {
+        meta = {
             _PREFIX + "protocolVersion": mcp.PROTOCOL_VERSION,
             _PREFIX + "clientCapabilities": encode(self._capabilities),
-            _PREFIX + "clientInfo": encode(self._info),
         }
+        if self._info is not None:
+            meta[_PREFIX + "clientInfo"] = encode(self._info)
+        return meta
+
+
+def _make_endpoint(server: Server, token: str | None, access: Access | None) -> StreamableHTTP:
+    secret_key = secrets.token_bytes(32)
+    if token is None or access is None:
+        return StreamableHTTP(server, secret_key=secret_key)
+    authorization = Authorization(
+        FakeVerifier({token: access}),
+        authorization_servers=["https://auth.example.com"],
+        # Whomever it is for: what is tested here is what it allows.
+        extra_audiences=access.audiences,
+    )
+    return StreamableHTTP(
+        server,
+        public_url=RESOURCE,
+        path="/mcp",
+        authorization=authorization,
+        secret_key=secret_key,
+    )
 
 
 def encode_header_value(value: str) -> str:

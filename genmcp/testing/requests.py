@@ -13,12 +13,17 @@ from genmcp.mcp import v2607 as mcp
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from genmcp.access import Access
+
 
 def fake_caller(**facts: Any) -> Caller:
     """Return a caller that hears everything: a progress token, log level `debug`.
 
-    Any attribute of `Caller` can be given: `fake_caller(assigns={"user": "ada"})`.
+    Any attribute of `Caller` can be given: `fake_caller(assigns={"user": "ada"})`. With
+    `access`, scopes are checked, and its subject is the principal; without it they are
+    not, as where there is no HTTP.
     """
+    access: Access | None = facts.get("access")
     given: dict[str, Any] = {
         "request_id": 1,
         "protocol_version": mcp.PROTOCOL_VERSION,
@@ -26,6 +31,8 @@ def fake_caller(**facts: Any) -> Caller:
         "client_capabilities": mcp.ClientCapabilities(),
         "progress_token": "progress",
         "log_level": "debug",
+        "scopes_apply": access is not None,
+        "principal": None if access is None else access.subject,
     }
     return Caller(**{**given, **facts})
 

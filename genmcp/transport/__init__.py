@@ -1,6 +1,13 @@
 """How messages travel: HTTP, and what is pure in it.
 
-Layer: transport, above the mux. Pure: `inbound` (with `headers`, `origin` and
-`envelope`) reads a request or refuses it, `reply` (with `sse`) renders the answer.
-Shells: `asgi` is the application (with `exchange` and `watch`), `runner` serves it.
+Layer: transport, above the mux. In the order of a request: `endpoint` answers one. Who
+may call is `sender`'s to say (with `origin`, `public_url`, `cors`) and, where that takes
+an access token, `authorize`'s (with `challenge`, `resource_metadata`); `inbound` (with
+`headers`, `envelope`) reads it or refuses it; `identify` asks the application who calls;
+`reply` (with `sse`) renders the answer. All but the first and the last but one are pure.
+
+An `exchange` carries one request: `asgi_exchange` for ASGI servers, where `asgi` is the
+application and `runner` serves it with Hypercorn's parts, or `http1.exchange`, where
+`http1` is our own server. `serve` starts either (with `port_config`, `announcement`,
+`signals`).
 """

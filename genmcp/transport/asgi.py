@@ -1,11 +1,9 @@
-"""The ASGI application: one MCP endpoint over Streamable HTTP.
+"""The ASGI application: one MCP endpoint over Streamable HTTP, and its settings.
 
-Layer: transport, shell; the first station of a call, and the last. It asks
-`genmcp.transport.sender` who may call, and `genmcp.transport.cors` what pages are told. Next
-comes `genmcp.transport.inbound`, which says what was sent; then `genmcp.mux` runs it, and
-`genmcp.transport.reply` says what to send back. `genmcp.transport.exchange` moves the
-bytes, `genmcp.transport.watch` keeps an eye on the client. For servers that run their
-applications on trio.
+Layer: transport, shell; the first station of a call, and the last, where an ASGI server
+carries it. Next comes `genmcp.transport.endpoint`, which answers one request;
+`genmcp.transport.asgi_exchange` moves its bytes, `genmcp.transport.watch` keeps an eye on
+the client. For servers that run their applications on trio.
 
 Spec: basic/transports/streamable-http
 """
@@ -14,38 +12,24 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 from typing import TYPE_CHECKING, Final
 
-import attrs
 import trio
 from typing_extensions import Unpack
 
-from genmcp.errors import InternalError, InvalidRequest, LimitExceeded, McpError, Overloaded
-from genmcp.events import ClientGone, Failed
+from genmcp.errors import InternalError
 from genmcp.limits import LimitOptions, Limits
 from genmcp.mux import Mux
-from genmcp.mux.failure import is_crash
 from genmcp.tokens import Keyring
 from genmcp.transport.asgi_exchange import AsgiExchange
-from genmcp.transport.cors import answer_preflight, is_preflight
-from genmcp.transport.exchange import BadBodyError, BodyTooLargeError, Exchange, Scope
-from genmcp.transport.headers import show
+from genmcp.transport.authorize import make_gate
+from genmcp.transport.endpoint import Endpoint
 from genmcp.transport.identify import Identity
 from genmcp.transport.inbound import (
-    VERBS,
     Inbound,
-    ReceivedNotification,
-    ReceivedRequest,
-    Refusal,
-    refuse_limit,
 )
 from genmcp.transport.public_url import read_public_url
 from genmcp.transport.reply import (
-    Reply,
-    find_delay,
-    find_status,
-    render_accepted,
     render_refusal,
 )
 from genmcp.transport.sender import SenderRules
@@ -53,8 +37,11 @@ from genmcp.transport.sender import SenderRules
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from genmcp.authorization import Authorization
     from genmcp.server import Server
+    from genmcp.telemetry import Observer
     from genmcp.transport.asgi_exchange import Receive, Send
+    from genmcp.transport.exchange import Exchange, Scope
     from genmcp.transport.identify import Assigns, Principal
     from genmcp.transport.public_url import PublicUrl
 
@@ -95,23 +82,30 @@ class StreamableHTTP:
             `HostRules`.
         allowed_origins: `Origin` values answered besides loopback and `public_url`, whose
             pages may read what is answered (CORS); see `OriginRules`.
+        authorization: what access tokens requests must carry; needs `public_url`, the
+            resource they are issued for. Handlers find what a token allows in
+            `channel.access`, and its subject in `channel.principal`.
         assigns: what handlers find in `channel.assigns`: a mapping, or a function,
             plain or async, that gets the ASGI scope and returns one. It may raise an
             `McpError` to refuse the request; it runs on the event loop.
         principal: a function, plain or async, that gets the ASGI scope and returns
             who was authenticated, for `channel.principal`, or `None`. May refuse as
-            `assigns` may. What is sealed for one principal is refused from another.
+            `assigns` may. What is sealed for one principal is refused from another. Not
+            with `authorization`, whose verifier says who it is.
         secret_key: one secret, or several for rotation with the newest first; seals
             cursors and request state. The same for all processes that serve the same
             clients. Default: what GENMCP_SECRET_KEY holds, several with spaces between;
             without either, what this process sealed dies with it.
         keepalive_seconds: how long a call may be silent before the client is shown
             that it lives.
+        observers: are told of every call and every refusal, for metrics and traces; see
+            `Observer`.
         limits: any of `genmcp.limits.Limits`, such as `max_body_bytes`. Those on one
             caller are on by default where `public_url` or `principal` is given.
 
     Raises:
         ValueError: a setting makes no sense; the message names it.
+        TypeError: one of `observers` is none, or has a hook that is `async def`.
 
     Attributes:
         mux: runs the calls of this endpoint.
@@ -128,10 +122,12 @@ class StreamableHTTP:
         path: str | None = None,
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
+        authorization: Authorization | None = None,
         assigns: Assigns | None = None,
         principal: Principal | None = None,
         secret_key: str | bytes | Sequence[str | bytes] | None = None,
         keepalive_seconds: float = KEEPALIVE_SECONDS,
+        observers: Iterable[Observer] = (),
         **limits: Unpack[LimitOptions],
     ) -> None:
         if path is not None and not path.startswith("/"):
@@ -149,14 +145,32 @@ class StreamableHTTP:
         self._limits = Limits(**limits).fill_in(
             limited_by_default=self.public_url is not None or principal is not None
         )
-        self.mux = Mux(server, keyring=_make_keyring(secret_key), limits=self._limits)
-        self._inbound = Inbound(
-            server.methods(),
-            max_body_bytes=self._limits.max_body_bytes,
-            max_json_depth=self._limits.max_json_depth,
+        self.mux = Mux(
+            server,
+            keyring=_make_keyring(secret_key),
+            limits=self._limits,
+            observers=observers,
         )
-        self._identity = Identity(assigns, principal, self._limits.body_timeout_seconds)
-        self._keepalive_seconds = keepalive_seconds
+        gate = make_gate(
+            authorization,
+            self.public_url,
+            has_principal=principal is not None,
+            timeout_seconds=self._limits.body_timeout_seconds,
+        )
+        self._endpoint = Endpoint(
+            path=self.path,
+            mux=self.mux,
+            senders=self.senders,
+            gate=gate,
+            inbound=Inbound(
+                server.methods(),
+                max_body_bytes=self._limits.max_body_bytes,
+                max_json_depth=self._limits.max_json_depth,
+            ),
+            identity=Identity(assigns, principal, self._limits.body_timeout_seconds),
+            limits=self._limits,
+            keepalive_seconds=keepalive_seconds,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope.
@@ -166,7 +180,7 @@ class StreamableHTTP:
         """
         match scope["type"]:
             case "http" if trio.lowlevel.in_trio_task():
-                await self.serve_exchange(scope, AsgiExchange(scope, receive, send))
+                await self._endpoint.serve(scope, AsgiExchange(scope, receive, send))
             case "http":
                 await _refuse_loop(send)
             case "lifespan":
@@ -185,8 +199,6 @@ class StreamableHTTP:
         """
         await self.mux.drain(grace_seconds)
 
-    # -- one request -------------------------------------------------------------
-
     async def serve_exchange(self, scope: Scope, exchange: Exchange) -> None:
         """Answer one request, whatever carries it. Raises nothing but cancellation.
 
@@ -194,134 +206,13 @@ class StreamableHTTP:
             scope: what ASGI would say of it.
             exchange: reads it, and sends the response.
         """
-        try:
-            await self._answer(scope, exchange)
-        except ClientGone:
-            pass
-        except BaseException as error:
-            if not is_crash(error):
-                raise
-            await _answer_crash(exchange, error)
-
-    async def _answer(self, scope: Scope, exchange: Exchange) -> None:
-        verdict = self.senders.judge(exchange.verb, exchange.headers)
-        # Before all else: from here on even a crash is answered so that a page can read it.
-        exchange.response_headers = verdict.headers
-        refusal = self._find_endpoint(scope) or verdict.refusal
-        if refusal is None and is_preflight(exchange.verb, exchange.headers):
-            await _answer_preflight(exchange)
-            return
-        refusal = refusal or self._inbound.check_head(exchange.verb, exchange.headers)
-        if refusal is not None:
-            await _refuse(exchange, refusal)
-            return
-        body = await self._read_body(exchange)
-        if body is None:
-            return
-        match self._inbound.read_body(exchange.headers, body):
-            case ReceivedRequest() as received:
-                await self._run(scope, exchange, received)
-            case ReceivedNotification(notification=notification):
-                # Accepted whatever the server makes of it: nothing can be answered.
-                await exchange.send_whole(render_accepted())
-                await self.mux.notify(notification)
-            case refusal:
-                await _refuse(exchange, refusal)
-
-    def _find_endpoint(self, scope: Scope) -> Refusal | None:
-        path: str = scope["path"]
-        mounted_at: str = scope.get("root_path", "").rstrip("/")
-        route = path
-        if mounted_at and (path == mounted_at or path.startswith(mounted_at + "/")):
-            # Servers differ in whether the path still holds what was mounted.
-            route = path[len(mounted_at) :]
-        route = route.removesuffix("/")
-        # A path that is told by the public URL has what it is mounted at in it.
-        if self.path in {route, mounted_at + route} or (mounted_at and not route):
-            return None
-        return Refusal(
-            404,
-            InvalidRequest(f"Nothing is served at {show(path)}; try {self.path or '/'}"),
-        )
-
-    async def _read_body(self, exchange: Exchange) -> bytes | None:
-        """Return the body, or `None` when it was refused."""
-        try:
-            return await exchange.read_body(
-                max_bytes=self._inbound.max_body_bytes,
-                timeout_seconds=self._limits.body_timeout_seconds,
-            )
-        except BodyTooLargeError:
-            refusal = self._inbound.refuse_size()
-        except BadBodyError as error:
-            refusal = Refusal(400, InvalidRequest(str(error)))
-        except trio.TooSlowError:
-            seconds = self._limits.body_timeout_seconds
-            message = f"The body was not here within {seconds:g} s (body_timeout_seconds)"
-            refusal = refuse_limit(408, message, "body_timeout_seconds", seconds)
-        await _refuse(exchange, refusal, drain=False)
-        return None
-
-    async def _run(self, scope: Scope, exchange: Exchange, received: ReceivedRequest) -> None:
-        caller = attrs.evolve(received.caller, client_address=exchange.client_address)
-        exchange.reply = Reply(caller.request_id)
-        identified = await self._identity.complete(scope, caller, exchange)
-        if isinstance(identified, Refusal):
-            await _refuse(exchange, identified)
-            return
-        if self.mux.draining:
-            await _refuse(exchange, Refusal(503, _shutting_down(), caller.request_id))
-            return
-        try:
-            call = self.mux.open(received.request, identified, exchange)
-        except (LimitExceeded, Overloaded) as error:
-            headers = find_delay(error)
-            await _refuse(exchange, Refusal(find_status(error), error, caller.request_id, headers))
-            return
-        await exchange.run_call(call, self._keepalive_seconds)
-        if exchange.reachable and not exchange.reply.done:
-            # Cut off by the mux, which only a shutdown does; anything else is a fault.
-            if not self.mux.draining:
-                raise RuntimeError(f"{received.request.method} ended without an answer")
-            with trio.move_on_after(_LAST_FRAME_SECONDS):
-                await exchange.write(Failed(_shutting_down()))
+        await self._endpoint.serve(scope, exchange)
 
 
 def _find_path(path: str | None, public_url: PublicUrl | None) -> str:
     if path is not None:
         return path.rstrip("/")
     return DEFAULT_PATH if public_url is None else public_url.path
-
-
-async def _refuse(exchange: Exchange, refusal: Refusal, *, drain: bool = True) -> None:
-    _log.info("refused with %d: %s", refusal.status, refusal.error)
-    await exchange.refuse(refusal, drain=drain)
-
-
-async def _answer_preflight(exchange: Exchange) -> None:
-    answer = answer_preflight(exchange.headers, VERBS)
-    if isinstance(answer, Refusal):
-        await _refuse(exchange, answer)
-    else:
-        await exchange.send_early(answer)
-
-
-def _shutting_down() -> McpError:
-    return InternalError("The server is shutting down")
-
-
-async def _answer_crash(exchange: Exchange, error: BaseException) -> None:
-    """Log what must not happen, and answer it all the same."""
-    error_id = secrets.token_hex(8)
-    _log.error("serving a request failed, error id %s", error_id, exc_info=error)
-    masked = InternalError("Internal server error", data={"errorId": error_id})
-    try:
-        if exchange.reply is not None and not exchange.reply.done:
-            await exchange.write(Failed(masked))
-        elif not exchange.responded:
-            await exchange.refuse(Refusal(500, masked), drain=False)
-    except ClientGone:
-        pass
 
 
 async def _refuse_loop(send: Send) -> None:

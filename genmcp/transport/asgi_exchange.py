@@ -8,8 +8,9 @@ ways as there are servers and middleware.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import trio
 
@@ -28,6 +29,13 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 _log = logging.getLogger("genmcp.transport")
+
+EARLY_BYTES: Final = 65_536
+"""How much of a body is taken in while it is found out who is calling.
+
+Only behind the body do ASGI servers tell that a client has left. A longer body is not read
+on: nothing is known of its sender yet.
+"""
 
 
 class AsgiExchange(Exchange):
@@ -49,16 +57,30 @@ class AsgiExchange(Exchange):
         )
         self._asgi_receive = receive
         self._asgi_send = send
+        self._early: deque[bytes] = deque()
+        self._early_bytes = 0
+        self._all_arrived = False
 
     async def _receive_piece(self) -> bytes:
         """See `Exchange`."""
-        message = await self._receive_message()
-        if message["type"] != "http.request":
-            self.client_left = True
-            raise ClientGone
-        self._body_read = not message.get("more_body", False)
+        while not self._early:
+            message = await self._receive_message()
+            if message["type"] != "http.request":
+                self.client_left = True
+                raise ClientGone
+            self._keep(message)
+        piece = self._early.popleft()
+        self._early_bytes -= len(piece)
+        self._body_read = self._all_arrived and not self._early
+        return piece
+
+    def _keep(self, message: Message) -> None:
+        self._all_arrived = not message.get("more_body", False)
         body: bytes = message.get("body", b"")
-        return body
+        if body or self._all_arrived:
+            self._early.append(body)
+            # Counted, not summed up: it may come byte by byte.
+            self._early_bytes += len(body)
 
     async def _receive_message(self) -> Message:
         try:
@@ -70,12 +92,20 @@ class AsgiExchange(Exchange):
         return {"type": "http.disconnect"}
 
     async def wait_until_gone(self) -> None:
-        """Wait until the server tells that the client has left."""
+        """Wait until the server tells that the client has left.
+
+        What arrives of the body meanwhile is kept for `read_body`, up to `EARLY_BYTES`;
+        of a client that sends more, it is not noticed that it leaves.
+        """
         while not self.client_left:
+            if not self._all_arrived and self._early_bytes > EARLY_BYTES:
+                await trio.sleep_forever()
             message = await self._receive_message()
             if message["type"] == "http.disconnect":
                 self.client_left = True
                 return
+            if not self._all_arrived:
+                self._keep(message)
             # Some test clients answer at once, with an empty body again and again.
             await trio.lowlevel.checkpoint()
 

@@ -17,6 +17,7 @@ import attrs
 import trio
 
 from genmcp.events import ClientGone, Sink
+from genmcp.mux.reporter import NOBODY
 from genmcp.transport import headers as header
 from genmcp.transport.headers import scan_headers
 from genmcp.transport.reply import render_refusal
@@ -65,6 +66,8 @@ class Exchange(Sink):
         client_address: as given.
         response_headers: what every response to this request says besides its own.
         reply: renders the events that are written; to be set before the first.
+        reporter: is told if the request is refused.
+        dispatched: whether the request has become a call, whose end is told by itself.
         responded: whether any part of a response was handed on.
         client_left: whether the client is known to have gone.
     """
@@ -82,6 +85,8 @@ class Exchange(Sink):
         self.client_address = client_address
         self.response_headers: HeaderPairs = ()
         self.reply: Reply | None = None
+        self.reporter = NOBODY
+        self.dispatched = False
         self.client_left = False
         self.responded = False
         self._http1 = http1

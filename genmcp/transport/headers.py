@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HOST: Final = b"host"
 ORIGIN: Final = b"origin"
+AUTHORIZATION: Final = b"authorization"
 CONTENT_TYPE: Final = b"content-type"
 CONTENT_LENGTH: Final = b"content-length"
 CONTENT_ENCODING: Final = b"content-encoding"
@@ -39,6 +40,7 @@ _PARAM_PREFIX: Final = b"mcp-param-"
 _SPELLINGS: Final = {
     HOST: "Host",
     ORIGIN: "Origin",
+    AUTHORIZATION: "Authorization",
     CONTENT_TYPE: "Content-Type",
     CONTENT_LENGTH: "Content-Length",
     CONTENT_ENCODING: "Content-Encoding",
@@ -66,7 +68,8 @@ class RequestHeaders:
         repeated: the headers sent more than once, as they are spelled.
     """
 
-    values: Mapping[bytes, bytes]
+    # An access token is among them, and a repr ends up in logs.
+    values: Mapping[bytes, bytes] = attrs.field(repr=False)
     params: Mapping[str, bytes]
     repeated: frozenset[str]
 

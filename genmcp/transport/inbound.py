@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from genmcp.caller import Caller
+    from genmcp.telemetry import RefusalReason
     from genmcp.transport.reply import HeaderPairs
 
 VERBS: Final = ("POST",)
@@ -67,12 +68,15 @@ class Refusal:
         error: the JSON-RPC error for the body.
         request_id: the request's id, if it could be read.
         headers: what the response must say besides its type and length.
+        reason: why, for the log; `None` where status and error tell
+            (`genmcp.transport.refused`).
     """
 
     status: int
     error: McpError
     request_id: mcp.RequestId | None = None
     headers: HeaderPairs = ()
+    reason: RefusalReason | None = attrs.field(default=None, kw_only=True)
 
 
 @attrs.frozen
@@ -126,9 +130,13 @@ class Inbound:
 
     # -- the head ----------------------------------------------------------------
 
+    def check_verb(self, verb: str) -> Refusal | None:
+        """Check the HTTP method alone, which comes before who is calling."""
+        return None if verb in VERBS else _refuse_verb(verb)
+
     def check_head(self, verb: str, headers: RequestHeaders) -> Refusal | None:
         """Check what is known before the body; return a refusal, or `None` to go on."""
-        return (None if verb in VERBS else _refuse_verb(verb)) or self._check_body_headers(headers)
+        return self.check_verb(verb) or self._check_body_headers(headers)
 
     def _check_body_headers(self, headers: RequestHeaders) -> Refusal | None:
         for spelling in ("Content-Type", "Content-Length", "Content-Encoding"):

@@ -39,8 +39,13 @@ STREAM_HEADERS: Final[HeaderPairs] = (
     (b"x-accel-buffering", b"no"),
 )
 
-Challenge: TypeAlias = Callable[[InsufficientScope], HeaderPairs]
-"""Renders the headers that tell a client which scopes to ask for."""
+Challenge: TypeAlias = Callable[[InsufficientScope], tuple[InsufficientScope, HeaderPairs]]
+"""Completes the scopes that a client is told to ask for, and renders the headers of it."""
+
+
+def _leave_as_it_is(error: InsufficientScope) -> tuple[InsufficientScope, HeaderPairs]:
+    return error, ()
+
 
 _ANSWER_STATUS: Final = {
     mcp.PARSE_ERROR: 400,
@@ -109,10 +114,11 @@ class Reply:
 
     Args:
         request_id: the id of the request.
-        challenge: renders what a 403 for missing scopes says besides.
+        challenge: completes the error of a call that ends for want of a scope, and
+            renders what a 403 says besides.
     """
 
-    def __init__(self, request_id: mcp.RequestId, challenge: Challenge = lambda _error: ()) -> None:
+    def __init__(self, request_id: mcp.RequestId, challenge: Challenge = _leave_as_it_is) -> None:
         self._request_id = request_id
         self._challenge = challenge
         self._state = _State.IDLE
@@ -141,8 +147,11 @@ class Reply:
             case Answered(result=result):
                 return self._end(write_result(self._request_id, result), OK)
             case Failed(error=error):
+                headers = find_delay(error)
+                if isinstance(error, InsufficientScope):
+                    error, headers = self._challenge(error)
                 message = write_error(self._request_id, error)
-                return self._end(message, find_status(error), self._find_headers(error))
+                return self._end(message, find_status(error), headers)
             case Notified(notification=notification):
                 return self._stream(render_event(write_notification(notification)))
             case KeptAlive():
@@ -164,11 +173,6 @@ class Reply:
         if idle:
             return (render_json(status, message, headers),)
         return Chunk(render_event(message)), End()
-
-    def _find_headers(self, error: McpError) -> HeaderPairs:
-        if isinstance(error, InsufficientScope):
-            return self._challenge(error)
-        return find_delay(error)
 
 
 def find_status(error: McpError) -> int:

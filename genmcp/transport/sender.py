@@ -9,11 +9,12 @@ Spec: basic/transports/streamable-http#security--endpoint
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from genmcp.errors import InvalidRequest
+from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
 from genmcp.transport.cors import ANY_ORIGIN, render_cors
 from genmcp.transport.headers import shorten, show
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from genmcp.transport.headers import RequestHeaders
     from genmcp.transport.public_url import PublicUrl
     from genmcp.transport.reply import HeaderPairs
+
+_REASONS: Final = {"Host": RefusalReason.HOST, "Origin": RefusalReason.ORIGIN}
 
 
 @attrs.frozen
@@ -89,24 +92,30 @@ class SenderRules:
         # With everyone allowed nothing that strangers chose is repeated, and no cache
         # keeps an answer that only some may read.
         allowed = ANY_ORIGIN if self._any_origin else headers.get(header.ORIGIN)
-        return Verdict(self._check_host(headers), render_cors(verb, allowed))
+        return Verdict(self.check_host(headers), render_cors(verb, allowed))
 
     def _check_origin(self, headers: RequestHeaders) -> Refusal | None:
         origin = headers.get(header.ORIGIN)
         if origin is None:
             return None
         if "Origin" in headers.repeated:
-            return Refusal(403, InvalidRequest("The header Origin was sent more than once"))
+            message = "The header Origin was sent more than once"
+            return Refusal(403, InvalidRequest(message), reason=RefusalReason.ORIGIN)
         if self._origins.allows(origin):
             return None
         return _refuse("Origin", origin, "allowed_origins")
 
-    def _check_host(self, headers: RequestHeaders) -> Refusal | None:
+    def check_host(self, headers: RequestHeaders) -> Refusal | None:
+        """Return the refusal of a `Host` that is not answered, if it is none that is.
+
+        For what pages of any origin may read; `judge` asks it for everything else.
+        """
         host = headers.get(header.HOST)
         if host is None:
             return None
         if "Host" in headers.repeated:
-            return Refusal(400, InvalidRequest("The header Host was sent more than once"))
+            message = "The header Host was sent more than once"
+            return Refusal(400, InvalidRequest(message), reason=RefusalReason.HOST)
         if self._hosts.allows(host):
             return None
         return _refuse("Host", host, "allowed_hosts")
@@ -121,4 +130,5 @@ def _refuse(name: str, value: bytes, setting: str) -> Refusal:
             f"({name_flag(setting)}, {name_variable(setting)})",
             data=describe_setting(setting, header=name, refused=shorten(value)),
         ),
+        reason=_REASONS[name],
     )

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
+    from genmcp.authorization import Authorization
+    from genmcp.telemetry import Observer
     from genmcp.transport.identify import Assigns, Principal
     from genmcp.transport.port_config import PortConfig
 
@@ -42,10 +44,12 @@ class EndpointOptions(LimitOptions, total=False):
     public_url: str | None
     allowed_hosts: Iterable[str]
     allowed_origins: Iterable[str]
+    authorization: Authorization | None
     assigns: Assigns | None
     principal: Principal | None
     secret_key: str | bytes | Sequence[str | bytes] | None
     keepalive_seconds: float
+    observers: Iterable[Observer]
 
 
 class PortOptions(TypedDict, total=False):
@@ -116,8 +120,8 @@ async def serve(
         stop: an event that stops it when set. With `handle_signals`, a signal sets it.
         task_status: for `nursery.start`.
         options: any of `StreamableHTTP` (`public_url`, `allowed_hosts`, `allowed_origins`,
-            `assigns`, `secret_key`, ...); `certfile` and `keyfile` for TLS; `http2=True` to speak
-            HTTP/2 as well; and the limits `max_connections` (1000),
+            `assigns`, `secret_key`, `observers`, ...); `certfile` and `keyfile` for TLS;
+            `http2=True` to speak HTTP/2 as well; and the limits `max_connections` (1000),
             `max_connections_per_address` (none), `max_header_bytes` (32 KiB), `max_headers`
             (100), `idle_timeout_seconds` (75), `read_timeout_seconds` and
             `write_timeout_seconds` (30 each).

@@ -161,7 +161,9 @@ def _check_members(members: list[tuple[str, Any]]) -> None:
 def _check_integer(digits: str) -> None:
     # By length first: Python refuses to convert thousands of digits.
     if len(digits) > _MOST_CHARACTERS or not _LEAST_INTEGER <= int(digits) <= _GREATEST_INTEGER:
-        raise ParseError(f"The integer {_shorten(digits)} exceeds 64 bits")
+        refused = ParseError(f"The integer {_shorten(digits)} exceeds 64 bits")
+        refused.log_message = "An integer exceeds 64 bits"
+        raise refused
 
 
 def _skip_float(_digits: str) -> None:

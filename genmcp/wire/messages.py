@@ -166,7 +166,7 @@ def write_result(request_id: RequestId, result: mcp.Result) -> bytes:
         EncodeError: it holds something that is not JSON; paths start in the result.
     """
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (
-        write_json(request_id),
+        b"%d" % request_id if type(request_id) is int else write_json(request_id),
         write_json(encode(result)),
     )
 

@@ -120,5 +120,6 @@ async def test_with_different_keys_they_refuse_and_the_log_says_why(tmp_path: Pa
                         allow_input_required=True,
                     )
         assert cursor_refused.value.code == state_refused.value.code == -32602
-        second.wait_for(r"resources/list: cursor refused: unknown key")
-        second.wait_for(r"tools/call 'two_rounds': requestState refused: unknown key")
+        refused = r" \(request .+\): error -32602: %s refused: unknown key"
+        second.wait_for("resources/list" + refused % "cursor")
+        second.wait_for("tools/call 'two_rounds'" + refused % "requestState")

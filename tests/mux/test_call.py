@@ -19,6 +19,7 @@ from genmcp.limits import Limits
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Mux
 from genmcp.outcome import Error, Stream
+from genmcp.wire.messages import write_notification
 from tests.mux.servers import DONE, HandlerServer, caller, open_call, request
 
 # -- endings ------------------------------------------------------------------------
@@ -137,6 +138,22 @@ async def test_progress_arrives_before_the_result() -> None:
         )
     )
     assert ending == Answered(DONE)
+
+
+async def test_progress_in_a_subclass_of_float_is_its_plain_value() -> None:
+    class Half(float):
+        pass
+
+    async def handle(channel: Channel) -> Any:
+        assert await channel.send_progress(Half(0.5), total=Half(1))
+        return DONE
+
+    call, sink, _ = open_call(HandlerServer(handle))
+    await call.run()
+    (note,) = sink.notifications
+    assert [type(note.params.progress), type(note.params.total)] == [float, float]
+    # Whatever else the vocabulary lets through, the writer takes only what JSON has.
+    assert b'"progress":0.5,"total":1.0' in write_notification(note)
 
 
 async def test_progress_that_does_not_increase_is_dropped() -> None:

@@ -440,13 +440,11 @@ async def test_state_of_another_user_is_refused(other: str | None) -> None:
     assert (await ask(Delete, as_user("ada"), **retry)).content == [mcp.TextContent(text="kept")]
 
 
-async def test_why_a_state_is_refused_is_in_the_log_only(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_why_a_state_is_refused_is_for_the_log_only() -> None:
     asked = await ask(Delete, anyone(Keyring("a" * 32)))
     with pytest.raises(InvalidParams) as caught:
         await ask(Delete, anyone(Keyring("b" * 32)), request_state=asked.request_state)
-    assert "unknown key" in caplog.text
+    assert caught.value.log_message == "requestState refused: unknown key"
     assert "key" not in str(caught.value)
 
 

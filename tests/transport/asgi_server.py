@@ -109,6 +109,11 @@ class Connection:
         self.feed({"type": "http.disconnect"})
 
     @property
+    def waiting_pieces(self) -> int:
+        """How many messages the application has not received yet."""
+        return self._inbox.statistics().current_buffer_used
+
+    @property
     def body(self) -> bytes:
         """All of the response's body."""
         return b"".join(chunk for _, chunk in self.chunks)

@@ -151,7 +151,7 @@ async def test_posted_cancellation_cancels_nothing() -> None:
         await wait_all_tasks_blocked()
         assert (await Connection(cancel).run(app)).status == 202
         release.set()
-    assert call.json["id"] == 7
+    assert call.json["result"]["content"] == [{"type": "text", "text": "done"}]
 
 
 async def test_refusal_of_a_read_body_keeps_the_connection() -> None:
@@ -199,9 +199,9 @@ async def test_foreign_host_is_403_and_the_configured_one_is_not() -> None:
 
 
 async def test_refusals_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "genmcp.transport"):
+    with caplog.at_level(logging.INFO, "genmcp.refusals"):
         await Connection(b"{").run(make_app())
-    assert "refused with 400" in caplog.text
+    assert "refused with 400 (parse): error -32700: " in caplog.text
 
 
 # -- where it is mounted -----------------------------------------------------------

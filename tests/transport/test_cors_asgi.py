@@ -223,7 +223,7 @@ async def test_a_limit_that_refuses_is_named_as_data_and_in_one_line(
     sent: list[Any],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "genmcp.transport")
+    caplog.set_level(logging.INFO, "genmcp.refusals")
     connection = Connection(sent[0], ends=... not in sent)
     await connection.run(make_app(**{setting: limit}))
     error = connection.json["error"]
@@ -244,11 +244,11 @@ async def test_a_limit_that_refuses_is_named_as_data_and_in_one_line(
 async def test_a_refused_sender_is_named_in_one_line(
     name: bytes, setting: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "genmcp.transport")
+    caplog.set_level(logging.INFO, "genmcp.refusals")
     headers = {**CALL_HEADERS, name: b"https://x\x1b.example\r\nforged"}
     connection = await Connection(call_body(), headers).run(make_app())
     (record,) = caplog.records
-    assert record.name == "genmcp.transport"
+    assert record.name == "genmcp.refusals"
     assert setting in record.getMessage()
     assert r"x\x1b.example\r\nforged" in record.getMessage()
     assert record.getMessage().isprintable()

@@ -13,19 +13,24 @@ import attrs
 
 import genmcp
 from genmcp import (
+    Access,
+    Authorization,
     BlockingChannel,
     Channel,
     Error,
     InputRequired,
     InvalidParams,
+    InvalidToken,
     RateLimit,
     Stream,
     StreamableHTTP,
     Suite,
+    TokenVerifier,
     Tool,
     ToolError,
     serve,
 )
+from genmcp.authorization.jwt import JwtVerifier
 from genmcp.mcp import v2607 as mcp
 
 
@@ -164,3 +169,43 @@ app = StreamableHTTP(
 
 async def main() -> None:
     await serve(suite, host="127.0.0.1", port=8000)
+
+
+class OwnVerifier(TokenVerifier):
+    async def verify(self, token: str) -> Access:
+        if not token:
+            raise InvalidToken("There is none")
+        return Access(subject="ada", audiences=["https://mcp.example.com/mcp"], scopes={"a", "b"})
+
+
+class Guarded(Tool, name="guarded", required_scopes=["files:write"]):
+    async def call(self, request: mcp.CallToolRequest[dict[str, Any]], channel: Channel) -> str:
+        assert_type(channel.principal, str | None)
+        assert_type(channel.access, Access | None)
+        if channel.access is None:
+            return "nobody"
+        assert_type(channel.access.scopes, frozenset[str])
+        assert_type(channel.access.expires_at, float | None)
+        return channel.access.subject
+
+
+authorization = Authorization(
+    OwnVerifier(),
+    authorization_servers=["https://auth.example.com"],
+    required_scopes={"use"},
+    scopes_supported=("use", "files:write"),
+    implied_scopes={"files:write": ["files:read"], "admin": {"files:write"}},
+    extra_audiences=["api://files"],
+    resource_name="Files",
+)
+assert_type(authorization.required_scopes, frozenset[str])
+assert_type(authorization.expand(["admin"]), frozenset[str])
+Authorization(
+    JwtVerifier(issuer="https://auth.example.com", algorithms=["ES256"], leeway_seconds=10),
+    authorization_servers=["https://auth.example.com"],
+)
+StreamableHTTP(
+    Suite(server_name="guarded", server_version="1", tools=[Guarded]),
+    public_url="https://mcp.example.com/mcp",
+    authorization=authorization,
+)

@@ -10,7 +10,18 @@ from typing import Any
 
 import attrs
 
-from genmcp import BlockingChannel, Channel, InputRequired, Stream, Suite, Tool, ToolError, serve
+from genmcp import (
+    Authorization,
+    BlockingChannel,
+    Channel,
+    InputRequired,
+    Stream,
+    Suite,
+    TokenVerifier,
+    Tool,
+    ToolError,
+    serve,
+)
 from genmcp.mcp import v2607 as mcp
 
 
@@ -147,3 +158,22 @@ ToolError()  # E: pyright mypy
 async def main(suite: Suite) -> None:
     await serve(suite, port="8000")  # E: pyright mypy
     await serve(MisspeltField)  # E: pyright mypy
+
+
+# -- authorization -------------------------------------------------------------------
+
+
+class ScopesOfAnotherType(Tool, name="scopes", required_scopes=7):  # E: pyright mypy
+    async def call(self, request: mcp.CallToolRequest[dict[str, Any]], channel: Channel) -> str:
+        return ""
+
+
+class NoAccess(TokenVerifier):
+    async def verify(self, token: str) -> str:  # E: pyright mypy
+        return token
+
+
+def settings(verifier: TokenVerifier) -> None:
+    Authorization(verifier)  # E: pyright mypy
+    Authorization(verifier, authorization_servers=[7])  # E: pyright mypy
+    Authorization(verifier, authorization_servers=[], required_scopes=7)  # E: pyright mypy

@@ -46,6 +46,27 @@ _BY_PREDICATE: dict[str, tuple[st.SearchStrategy[Any], Any]] = {
     ),
     "base64_problem": (st.sampled_from(["", "AA==", "AAA=", "+/+/"]), "AA=="),
     "unit_interval_problem": (st.sampled_from([0, 1]) | st.floats(0, 1), 0.5),
+    "extensions_problem": (
+        st.dictionaries(KEYS.filter(lambda key: "/" in key), OBJECTS, max_size=3),
+        {"com.example/a": {"b": [1, None]}},
+    ),
+    "media_type_problem": (
+        st.sampled_from(["image/png", "audio/wav", "image/svg+xml; charset=utf-8"]),
+        "image/png",
+    ),
+    "messages_problem": (
+        st.lists(
+            st.builds(
+                lambda role, texts: mcp.SamplingMessage(
+                    role=role, content=[mcp.TextContent(text=text) for text in texts]
+                ),
+                st.sampled_from(["user", "assistant"]),
+                st.lists(TEXT, max_size=2),
+            ),
+            max_size=3,
+        ),
+        [mcp.SamplingMessage(role="user", content=mcp.TextContent(text="text"))],
+    ),
     "_root_uri_problem": (TEXT.map(lambda path: f"file://{path}"), "file:///a"),
     "_ttl_problem": (st.integers(0, 2**53), 60_000),
     "_input_schema_problem": (

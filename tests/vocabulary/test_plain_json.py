@@ -100,3 +100,23 @@ def test_what_has_no_form_is_refused_with_its_place(value: Any, message: str) ->
 
 def test_sets_have_one_order() -> None:
     assert mcp.call_tool_result(data={"c", "a", "b"}).structured_content == ["a", "b", "c"]
+
+
+def test_subclasses_of_scalars_are_their_plain_values() -> None:
+    class Half(float):
+        def __float__(self) -> float:
+            return 0.0
+
+    class Count(int):
+        pass
+
+    class Text(str):
+        __slots__ = ()
+
+        def __str__(self) -> str:
+            return "other"
+
+    result = mcp.call_tool_result(data=[Half(1.5), Half(-0.0), Count(7), Text("a")])
+    assert repr(result.structured_content) == "[1.5, -0.0, 7, 'a']"
+    assert result.text == '[1.5,-0.0,7,"a"]'
+    assert [type(item) for item in result.structured_content] == [float, float, int, str]

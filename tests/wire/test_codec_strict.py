@@ -315,6 +315,19 @@ def test_null_for_an_optional_member_is_absent() -> None:
     assert decode(mcp.Implementation, wire) == mcp.Implementation(name="a", version="1")
 
 
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_null_is_absent_for_every_optional_member(cls: Any) -> None:
+    wire = encode(sample(cls))
+    # `resultType` is left out by earlier servers, and null by none.
+    optional = [
+        member.wire
+        for member in members_of(cls).values()
+        if not member.required and member.wire != "resultType"
+    ]
+    for name in optional:
+        decode(cls, {**wire, name: None})
+
+
 def test_a_result_without_a_type_is_complete() -> None:
     assert decode(mcp.CallToolResult, {"content": []}).result_type == "complete"
 

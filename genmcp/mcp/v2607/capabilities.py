@@ -9,8 +9,20 @@ from typing import Any
 
 import attrs
 
-from genmcp.mcp.v2607.base import JSONObject
+from genmcp.mcp.v2607.base import JSONObject, meta_problem
+from genmcp.mcp.v2607.checks import Check, show
 from genmcp.mcp.v2607.fields import WireObject, checked
+
+
+def extensions_problem(extensions: Mapping[str, JSONObject]) -> str | None:
+    """Say which identifier of an extension breaks the grammar, or has no prefix.
+
+    Spec: basic/versioning#extension-negotiation
+    """
+    for identifier in extensions:
+        if "/" not in identifier or meta_problem({identifier: None}) is not None:
+            return f"must have identifiers like 'com.example/name', got {show(identifier)}"
+    return None
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
@@ -92,6 +104,12 @@ class ToolsCapability(WireObject):
 class ServerCapabilities(WireObject):
     """What the server offers. Open; built with `capabilities()`.
 
+    Attributes:
+        extensions: the settings of each extension the server speaks, by its identifier.
+
+    Raises:
+        ValueError: an identifier without a prefix, or not like a key of `_meta`.
+
     Spec: server/discover#capabilities
     """
 
@@ -101,5 +119,7 @@ class ServerCapabilities(WireObject):
     prompts: PromptsCapability | None = None
     resources: ResourcesCapability | None = None
     tools: ToolsCapability | None = None
-    extensions: Mapping[str, JSONObject] | None = None
+    extensions: Mapping[str, JSONObject] | None = attrs.field(
+        default=None, validator=Check(extensions_problem)
+    )
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])

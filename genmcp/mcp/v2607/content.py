@@ -5,6 +5,7 @@ Spec: server/tools#tool-result
 """
 
 import base64
+import re
 import string
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, TypeAlias
@@ -13,10 +14,14 @@ import attrs
 
 from genmcp.mcp.unset import UNSET, Unset
 from genmcp.mcp.v2607.base import Annotations, Icon, MetaObject, meta_problem
-from genmcp.mcp.v2607.checks import Check
+from genmcp.mcp.v2607.checks import Check, show
 from genmcp.mcp.v2607.fields import WireObject, checked, required
 
 _BASE64: Final = (string.ascii_letters + string.digits + "+/").encode("ascii")
+
+_NAME: Final = r"[A-Za-z0-9!#$&^_.+-]+"
+_MEDIA_TYPE: Final = re.compile(rf"{_NAME}/{_NAME}(?:[ \t]*;[\x20-\x7e\t]*)?")
+"""RFC 6838 names; whatever parameters may follow are not looked into."""
 
 
 def base64_problem(data: str) -> str | None:
@@ -31,6 +36,16 @@ def base64_problem(data: str) -> str | None:
     if len(data) % 4:
         return "must be base64 padded with = to a multiple of 4 characters"
     return None
+
+
+def media_type_problem(mime_type: str) -> str | None:
+    """Say why `mime_type` is not a media type.
+
+    Spec: server/prompts#image-content
+    """
+    if _MEDIA_TYPE.fullmatch(mime_type):
+        return None
+    return f"must be a media type such as image/png, got {show(mime_type)}"
 
 
 def encode_base64(data: bytes) -> str:
@@ -57,12 +72,12 @@ class ImageContent(WireObject):
         mime_type: such as `image/png`.
 
     Raises:
-        ValueError: `data` is not base64 of that kind.
+        ValueError: `data` is not base64 of that kind, or `mime_type` no media type.
     """
 
     type: ClassVar[Literal["image"]] = "image"
     data: str = attrs.field(validator=Check(base64_problem))
-    mime_type: str
+    mime_type: str = attrs.field(validator=Check(media_type_problem))
     annotations: Annotations | None = None
     meta: MetaObject | None = None
 
@@ -73,7 +88,7 @@ class AudioContent(WireObject):
 
     type: ClassVar[Literal["audio"]] = "audio"
     data: str = attrs.field(validator=Check(base64_problem))
-    mime_type: str
+    mime_type: str = attrs.field(validator=Check(media_type_problem))
     annotations: Annotations | None = None
     meta: MetaObject | None = None
 

@@ -56,7 +56,7 @@ class InputResponseRequestParams(RequestParams):
     """
 
     input_responses: Mapping[str, Any] | None = None
-    request_state: Any = attrs.field(default=None, metadata={WIRE_TYPE: str})
+    request_state: Any = attrs.field(default=None, metadata={WIRE_TYPE: str | None})
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)

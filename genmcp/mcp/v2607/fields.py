@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import attrs
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     Field = attrs.Attribute[Any]
+
+T = TypeVar("T")
 
 WIRE_NAME: Final = "wire_name"
 """Metadata key: the member's name, where camelCase does not give it."""
@@ -70,6 +72,23 @@ class WireObject:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+def with_members(value: T, **members: Any) -> T:
+    """Return a copy of an object with these members, which are taken as they are.
+
+    `attrs.evolve` checks and converts every member again, and the copy of a result that
+    was checked when it was built is made for every answer.
+
+    Args:
+        value: an object of a vocabulary class.
+        members: attributes and their new values, of the types the class declares.
+    """
+    cls: Any = type(value)
+    copy = cast("T", object.__new__(cls))
+    for name in _names(cls):
+        object.__setattr__(copy, name, members[name] if name in members else getattr(value, name))
+    return copy
+
+
 def checked(_cls: type, fields: list[Field]) -> list[Field]:
     """Give each field the check its type asks for. An attrs `field_transformer`."""
     # attrs' stubs do not know `inherited`.
@@ -99,6 +118,11 @@ def _prepare(field: Field) -> Field:
 def _fields(cls: Any) -> Sequence[Field]:
     found: tuple[Field, ...] = attrs.fields(cls)
     return found
+
+
+@functools.cache
+def _names(cls: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in _fields(cls))
 
 
 @functools.cache

@@ -69,18 +69,20 @@ def _plain(place: str, value: Any) -> Any:
 
 
 def _plain_scalar(place: str, value: Any) -> Any:
+    # A subclass, such as the float of a numerical library, is its plain value, whatever
+    # its own conversions say.
     if value is UNSET:
         raise TypeError(f"{place} is UNSET; leave it out")
     if isinstance(value, int):
         if not -(2**63) <= value < 2**64:
             raise ValueError(f"{place} is an integer beyond 64 bits; pass it as a str")
-        return value
+        return int.__int__(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"{place} is {value!r}, which JSON does not have; use None")
-        return value
+        return float.__float__(value)
     if isinstance(value, str):
-        return value
+        return str.__str__(value)
     for kind, write in _WRITERS:
         if isinstance(value, kind):
             return write(place, value)

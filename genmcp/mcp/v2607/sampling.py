@@ -4,13 +4,18 @@ Layer: vocabulary. Spec: client/sampling
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import attrs
 
 from genmcp.mcp.v2607.base import JSONObject, MetaObject, Role, unit_interval_problem
 from genmcp.mcp.v2607.checks import Check
-from genmcp.mcp.v2607.content import SamplingMessageContentBlock, TextContent
+from genmcp.mcp.v2607.content import (
+    SamplingMessageContentBlock,
+    TextContent,
+    ToolResultContent,
+    ToolUseContent,
+)
 from genmcp.mcp.v2607.fields import WireObject, checked
 from genmcp.mcp.v2607.tools import Tool
 
@@ -29,6 +34,45 @@ class SamplingMessage(WireObject):
     role: Role
     content: SamplingMessageContentBlock | Sequence[SamplingMessageContentBlock]
     meta: MetaObject | None = None
+
+
+_Blocks: TypeAlias = Sequence[SamplingMessageContentBlock]
+
+
+def _blocks_of(message: SamplingMessage) -> _Blocks:
+    return [message.content] if isinstance(message.content, WireObject) else message.content
+
+
+def messages_problem(messages: Sequence[SamplingMessage]) -> str | None:
+    """Say where a conversation leaves a wish to call a tool without its answer.
+
+    Spec: client/sampling#tool-use-and-result-balance
+    """
+    asked: set[str] = set()
+    for index, message in enumerate(messages):
+        blocks = _blocks_of(message)
+        answered = {one.tool_use_id for one in blocks if isinstance(one, ToolResultContent)}
+        wishes = {one.id for one in blocks if isinstance(one, ToolUseContent)}
+        if wishes and message.role != "assistant":
+            return f"must have tool_use in messages of the assistant only; not in message {index}"
+        if answered and (message.role != "user" or not _only_results(blocks)):
+            return (
+                "must have tool_result in messages of the user that hold nothing else; "
+                f"not in message {index}"
+            )
+        if answered != asked:
+            return (
+                "must answer each tool_use with a tool_result in the very next message; "
+                f"message {index} answers {sorted(answered)}, asked was {sorted(asked)}"
+            )
+        asked = wishes
+    if asked:
+        return f"must answer each tool_use with a tool_result; the last asks {sorted(asked)}"
+    return None
+
+
+def _only_results(blocks: _Blocks) -> bool:
+    return all(isinstance(one, ToolResultContent) for one in blocks)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
@@ -58,9 +102,13 @@ class CreateMessageRequestParams(WireObject):
     Attributes:
         max_tokens: the most tokens the answer may have.
         include_context: `none` when absent; the others are deprecated.
+
+    Raises:
+        ValueError: a `tool_use` in `messages` without its `tool_result` in the next
+            message, or a message that mixes results of tools with something else.
     """
 
-    messages: Sequence[SamplingMessage]
+    messages: Sequence[SamplingMessage] = attrs.field(validator=Check(messages_problem))
     max_tokens: int
     model_preferences: ModelPreferences | None = None
     system_prompt: str | None = None
@@ -94,5 +142,4 @@ class CreateMessageResult(SamplingMessage):
     @property
     def text(self) -> str:
         """The blocks of text in `content`, a line end between them."""
-        blocks = [self.content] if isinstance(self.content, WireObject) else self.content
-        return "\n".join(block.text for block in blocks if isinstance(block, TextContent))
+        return "\n".join(one.text for one in _blocks_of(self) if isinstance(one, TextContent))

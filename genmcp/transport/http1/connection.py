@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import unquote
 
 import trio
@@ -450,9 +450,9 @@ class Connection:
             pass
 
 
-def read_address(address: Any) -> tuple[str, int] | None:
+def read_address(address: object) -> tuple[str, int] | None:
     """Return host and port of a socket's address, whatever else its family adds."""
     if isinstance(address, tuple):
-        host, port, *_ = cast("tuple[Any, ...]", address)
-        return str(host), int(port)
+        host, port, *_ = cast("tuple[str, int]", address)
+        return host, port
     return None

@@ -1,0 +1,246 @@
+"""The endpoint: from a request that has come to its answer, whatever carries both.
+
+Layer: transport. The shells (`genmcp.transport.asgi`, `genmcp.transport.http1`) hand
+over an `Exchange`; the order in which a request is looked at stands here. Next comes
+`genmcp.transport.inbound`, which says what was sent; then `genmcp.mux` runs it, and
+`genmcp.transport.reply` says what to send back.
+
+Spec: basic/transports/streamable-http
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from typing import TYPE_CHECKING, Final
+
+import attrs
+import trio
+
+from genmcp.errors import InternalError, InvalidRequest, LimitExceeded, McpError, Overloaded
+from genmcp.events import ClientGone, Failed
+from genmcp.mux.failure import is_crash
+from genmcp.telemetry import RefusalReason
+from genmcp.transport.cors import answer_preflight, is_preflight
+from genmcp.transport.exchange import BadBodyError, BodyTooLargeError
+from genmcp.transport.headers import show
+from genmcp.transport.inbound import (
+    VERBS,
+    ReceivedNotification,
+    ReceivedRequest,
+    Refusal,
+    refuse_limit,
+)
+from genmcp.transport.refused import describe_refusal
+from genmcp.transport.reply import Reply, find_delay, find_status, render_accepted
+
+if TYPE_CHECKING:
+    from genmcp.access import Access
+    from genmcp.limits import Limits
+    from genmcp.mux import Mux
+    from genmcp.transport.authorize import Gate
+    from genmcp.transport.exchange import Exchange, Scope
+    from genmcp.transport.identify import Identity
+    from genmcp.transport.inbound import Inbound
+    from genmcp.transport.reply import Whole
+    from genmcp.transport.sender import SenderRules
+
+_LAST_FRAME_SECONDS: Final = 1.0
+
+_log: Final = logging.getLogger("genmcp.transport")
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Endpoint:
+    """Answers the requests of one endpoint.
+
+    Attributes:
+        path: where it is, without a trailing slash.
+        mux: runs the calls.
+        senders: who may call.
+        gate: who may come in, where that takes an access token.
+        inbound: reads requests.
+        identity: what the application knows of a caller.
+        limits: how much a request may take.
+        keepalive_seconds: how long a call may be silent.
+    """
+
+    path: str
+    mux: Mux
+    senders: SenderRules
+    gate: Gate | None
+    inbound: Inbound
+    identity: Identity
+    limits: Limits
+    keepalive_seconds: float
+
+    async def serve(self, scope: Scope, exchange: Exchange) -> None:
+        """Answer one request, whatever carries it. Raises nothing but cancellation.
+
+        Args:
+            scope: what ASGI would say of it.
+            exchange: reads it, and sends the response.
+        """
+        exchange.reporter = self.mux.reporter
+        try:
+            await self._answer(scope, exchange)
+        except ClientGone:
+            pass
+        except BaseException as error:
+            if not is_crash(error):
+                raise
+            await _answer_crash(exchange, error)
+
+    async def _answer(self, scope: Scope, exchange: Exchange) -> None:
+        if self.gate is not None and self.gate.metadata.is_at(scope["path"], _find_mount(scope)):
+            refusal = self.senders.check_host(exchange.headers)
+            await _answer_early(exchange, refusal or self.gate.metadata.answer(exchange.verb))
+            return
+        verdict = self.senders.judge(exchange.verb, exchange.headers)
+        # Before all else: from here on even a crash is answered so that a page can read it.
+        exchange.response_headers = verdict.headers
+        refusal = self._find_endpoint(scope) or verdict.refusal
+        if refusal is None and is_preflight(exchange.verb, exchange.headers):
+            await _answer_early(exchange, answer_preflight(exchange.headers, VERBS))
+            return
+        refusal = refusal or self.inbound.check_verb(exchange.verb)
+        access = None
+        if refusal is None and self.gate is not None:
+            admitted = await self.gate.admit(exchange)
+            access, refusal = _split(admitted)
+        refusal = refusal or self.inbound.check_head(exchange.verb, exchange.headers)
+        if refusal is not None:
+            await _refuse(exchange, refusal)
+            return
+        body = await self._read_body(exchange)
+        if body is None:
+            return
+        match self.inbound.read_body(exchange.headers, body):
+            case ReceivedRequest() as received:
+                await self._run(scope, exchange, received, access)
+            case ReceivedNotification(notification=notification):
+                # Accepted whatever the server makes of it: nothing can be answered.
+                await exchange.send_whole(render_accepted())
+                await self.mux.notify(notification)
+            case refusal:
+                await _refuse(exchange, refusal)
+
+    def _find_endpoint(self, scope: Scope) -> Refusal | None:
+        path: str = scope["path"]
+        mounted_at = _find_mount(scope)
+        route = path
+        if mounted_at and (path == mounted_at or path.startswith(mounted_at + "/")):
+            # Servers differ in whether the path still holds what was mounted.
+            route = path[len(mounted_at) :]
+        route = route.removesuffix("/")
+        # A path that is told by the public URL has what it is mounted at in it.
+        if self.path in {route, mounted_at + route} or (mounted_at and not route):
+            return None
+        return Refusal(
+            404,
+            InvalidRequest(f"Nothing is served at {show(path)}; try {self.path or '/'}"),
+        )
+
+    async def _read_body(self, exchange: Exchange) -> bytes | None:
+        """Return the body, or `None` when it was refused."""
+        try:
+            return await exchange.read_body(
+                max_bytes=self.inbound.max_body_bytes,
+                timeout_seconds=self.limits.body_timeout_seconds,
+            )
+        except BodyTooLargeError:
+            refusal = self.inbound.refuse_size()
+        except BadBodyError as error:
+            refusal = Refusal(400, InvalidRequest(str(error)))
+        except trio.TooSlowError:
+            seconds = self.limits.body_timeout_seconds
+            message = f"The body was not here within {seconds:g} s (body_timeout_seconds)"
+            refusal = refuse_limit(408, message, "body_timeout_seconds", seconds)
+        await _refuse(exchange, refusal, drain=False)
+        return None
+
+    async def _run(
+        self, scope: Scope, exchange: Exchange, received: ReceivedRequest, access: Access | None
+    ) -> None:
+        caller = attrs.evolve(
+            received.caller,
+            client_address=exchange.client_address,
+            access=access,
+            principal=None if access is None else access.subject,
+        )
+        gate = self.gate
+        exchange.reply = (
+            Reply(caller.request_id)
+            if gate is None
+            else Reply(caller.request_id, gate.challenges.challenge)
+        )
+        identified = await self.identity.complete(scope, caller, exchange)
+        if isinstance(identified, Refusal):
+            await _refuse(exchange, identified if gate is None else gate.complete(identified))
+            return
+        if self.mux.draining:
+            reason = RefusalReason.SHUTTING_DOWN
+            refusal = Refusal(503, _shutting_down(), caller.request_id, reason=reason)
+            await _refuse(exchange, refusal)
+            return
+        try:
+            call = self.mux.open(received.request, identified, exchange)
+        except (LimitExceeded, Overloaded) as error:
+            headers = find_delay(error)
+            await _refuse(exchange, Refusal(find_status(error), error, caller.request_id, headers))
+            return
+        exchange.dispatched = True
+        await exchange.run_call(call, self.keepalive_seconds)
+        if exchange.reachable and not exchange.reply.done:
+            # Cut off by the mux, which only a shutdown does; anything else is a fault.
+            if not self.mux.draining:
+                raise RuntimeError(f"{received.request.method} ended without an answer")
+            with trio.move_on_after(_LAST_FRAME_SECONDS):
+                await exchange.write(Failed(_shutting_down()))
+
+
+def _find_mount(scope: Scope) -> str:
+    root_path: str = scope.get("root_path", "")
+    return root_path.rstrip("/")
+
+
+def _split(admitted: Access | Refusal) -> tuple[Access | None, Refusal | None]:
+    return (None, admitted) if isinstance(admitted, Refusal) else (admitted, None)
+
+
+async def _refuse(exchange: Exchange, refusal: Refusal, *, drain: bool = True) -> None:
+    exchange.reporter.refuse(describe_refusal(refusal), refusal.error)
+    await exchange.refuse(refusal, drain=drain)
+
+
+async def _answer_early(exchange: Exchange, answer: Whole | Refusal) -> None:
+    if isinstance(answer, Refusal):
+        await _refuse(exchange, answer)
+    else:
+        await exchange.send_early(answer)
+
+
+def _shutting_down() -> McpError:
+    return InternalError("The server is shutting down")
+
+
+async def _answer_crash(exchange: Exchange, error: BaseException) -> None:
+    """Log what must not happen, and answer it all the same."""
+    error_id = secrets.token_hex(8)
+    _log.error(
+        "serving a request failed, error id %s",
+        error_id,
+        exc_info=error,
+        extra={"genmcp_error_id": error_id},
+    )
+    masked = InternalError("Internal server error", data={"errorId": error_id})
+    refusal = Refusal(500, masked, reason=RefusalReason.CRASH)
+    if not exchange.dispatched:
+        exchange.reporter.refuse(describe_refusal(refusal), masked)
+    try:
+        if exchange.reply is not None and not exchange.reply.done:
+            await exchange.write(Failed(masked))
+        elif not exchange.responded:
+            await exchange.refuse(refusal, drain=False)
+    except ClientGone:
+        pass

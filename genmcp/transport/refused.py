@@ -1,0 +1,78 @@
+"""Why a request was refused, in one word.
+
+Layer: transport, pure. Wherever a `Refusal` is made, its status and its error say nearly
+always why; this reads it from them, for `genmcp.transport.asgi` to tell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from genmcp.errors import (
+    HeaderMismatch,
+    InvalidParams,
+    LimitExceeded,
+    MethodNotFound,
+    Overloaded,
+    ParseError,
+    UnsupportedProtocolVersion,
+)
+from genmcp.telemetry import RefusalReason, RequestRefused
+
+if TYPE_CHECKING:
+    from genmcp.transport.inbound import Refusal
+
+_BY_ERROR: Final = {
+    Overloaded: RefusalReason.OVERLOADED,
+    LimitExceeded: RefusalReason.LIMIT,
+    MethodNotFound: RefusalReason.METHOD,
+    ParseError: RefusalReason.PARSE,
+    HeaderMismatch: RefusalReason.HEADER_MISMATCH,
+    UnsupportedProtocolVersion: RefusalReason.VERSION,
+}
+
+_BY_STATUS: Final = {
+    401: RefusalReason.UNAUTHORIZED,
+    403: RefusalReason.FORBIDDEN,
+    404: RefusalReason.PATH,
+    405: RefusalReason.VERB,
+    408: RefusalReason.TIMEOUT,
+    413: RefusalReason.TOO_LARGE,
+    415: RefusalReason.CONTENT_TYPE,
+    429: RefusalReason.LIMIT,
+    500: RefusalReason.CRASH,
+    503: RefusalReason.OVERLOADED,
+}
+
+
+def describe_refusal(refusal: Refusal) -> RequestRefused:
+    """Return what is told of `refusal`."""
+    return RequestRefused(
+        status=refusal.status,
+        code=refusal.error.code,
+        reason=find_reason(refusal),
+        request_id=refusal.request_id,
+    )
+
+
+def find_reason(refusal: Refusal) -> RefusalReason:
+    """Return why: as the refusal says, or else by its error, or else by its status."""
+    if refusal.reason is not None:
+        return refusal.reason
+    for kind, reason in _BY_ERROR.items():
+        if isinstance(refusal.error, kind):
+            return reason
+    # Before the params: an application that refuses by its status means the caller.
+    if refusal.status in _BY_STATUS:
+        return _BY_STATUS[refusal.status]
+    if isinstance(refusal.error, InvalidParams):
+        return RefusalReason.META if _is_about_meta(refusal) else RefusalReason.PARAMS
+    return RefusalReason.INVALID_REQUEST
+
+
+def _is_about_meta(refusal: Refusal) -> bool:
+    data: Any = refusal.error.data
+    if not isinstance(data, dict):
+        return False
+    path: object = cast("dict[str, Any]", data).get("path")
+    return isinstance(path, str) and path.startswith("params._meta")
