@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import socket
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +21,6 @@ from tests.e2e.raw_http import (
     Client,
     Running,
     Streaming,
-    ask_anew,
     connect,
     hello,
     read_all,
@@ -71,30 +69,6 @@ async def test_a_refusal_arrives_however_slowly_the_request_is_sent() -> None:
             told += b"".join([data async for data in stream])
             assert read_status(told) == 503
         app.draining.set()
-
-
-async def test_one_address_has_only_so_many_connections() -> None:
-    async with running(hello, max_connections_per_address=2) as server:
-        first, second = Client(await connect(server)), Client(await connect(server))
-        assert [(await one.ask()).status for one in (first, second)] == [200, 200]
-        async with await connect(server) as third:
-            head, _, body = (await read_all(third)).partition(b"\r\n\r\n")
-        assert read_status(head) == 503
-        assert b"\r\nretry-after: 1\r\n" in head
-        assert "max_connections_per_address" in json.loads(body)["error"]["message"]
-        await first.stream.aclose()
-        await until_answered(server)
-        assert (await second.ask()).status == 200
-        await second.stream.aclose()
-
-
-async def until_answered(server: Running) -> None:
-    while True:
-        try:
-            if (await ask_anew(server)).status == 200:
-                return
-        except trio.BrokenResourceError:
-            pass
 
 
 class Flaky(socket.socket):

@@ -179,6 +179,19 @@ async def test_data_on_an_answered_stream_leaves_the_other_streams_alone() -> No
         assert app.open == 1
 
 
+async def test_a_stream_with_too_many_headers_is_reset() -> None:
+    async with running(hello, http2=True) as server, await connect(server) as stream:
+        client = Http2Client(stream)
+        await client.start()
+        client.h2.send_headers(1, [*HEADERS, *[("x", "y")] * 101], end_stream=True)
+        await client.flush()
+        reset = await client.wait_for(h2.events.StreamReset, 1)
+        assert reset.error_code == h2.errors.ErrorCodes.ENHANCE_YOUR_CALM
+        client.h2.send_headers(3, [*HEADERS, *[("x", "y")] * 100], end_stream=True)
+        await client.flush()
+        assert (await client.wait_for(h2.events.DataReceived, 3)).data == b"hello"
+
+
 async def test_a_refused_stream_leaves_its_connection_alone() -> None:
     config = h2.config.H2Configuration(
         validate_outbound_headers=False, normalize_outbound_headers=False, header_encoding=None

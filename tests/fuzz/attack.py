@@ -12,7 +12,7 @@ import trio
 from tests.fuzz.mutation import mutate, segment
 
 _RESET = struct.pack("ii", 1, 0)
-_PATIENCE_SECONDS = 3.0
+_PATIENCE_SECONDS = 1.5
 
 
 @attrs.frozen

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from genmcp.errors import Overloaded
 from genmcp.mux.failure import is_crash
 from genmcp.transport.http1.connection import Connection, read_address
 from genmcp.transport.http1.wire import PlainWire, SecureWire
-from genmcp.wire.messages import write_error
+from genmcp.transport.no_room import FULL, FULL_FOR_ADDRESS
 
 if TYPE_CHECKING:
     import ssl
@@ -37,25 +36,6 @@ _LISTENER_BROKEN: Final = {errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EFAU
 # Whoever is refused is listened to a little, so that the refusal arrives; but only so many.
 _MAX_REFUSALS_AT_ONCE: Final = 64
 _REFUSAL_SECONDS: Final = 2.0
-
-
-def _render_full(message: str, setting: str) -> bytes:
-    body = write_error(
-        None, Overloaded(f"{message} ({setting})", setting=setting, retry_after_seconds=1)
-    )
-    return (
-        b"HTTP/1.1 503 Service Unavailable\r\n"
-        b"content-type: application/json\r\n"
-        b"content-length: %d\r\n"
-        b"retry-after: 1\r\n"
-        b"connection: close\r\n\r\n%s" % (len(body), body)
-    )
-
-
-_FULL: Final = _render_full("The server has no room for another connection", "max_connections")
-_FULL_FOR_ADDRESS: Final = _render_full(
-    "The server takes no more connections from this address", "max_connections_per_address"
-)
 
 
 class Door:
@@ -164,8 +144,8 @@ class Door:
         limit = self._service.config.max_connections_per_address
         if limit is not None and client is not None and self._by_address[client[0]] >= limit:
             _log.info("refused a connection: max_connections_per_address from %s", client[0])
-            return _FULL_FOR_ADDRESS
-        return None if self._make_room() else _FULL
+            return FULL_FOR_ADDRESS
+        return None if self._make_room() else FULL
 
     def _make_room(self) -> bool:
         """Tell whether one more connection may be had, closing an idle one if need be."""
