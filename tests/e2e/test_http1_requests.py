@@ -149,7 +149,30 @@ class Echo(Tool[dict[str, Any]], name="echo", description="Says it again."):
         return "echo"
 
 
-SUITE = Suite(server_name="test", server_version="1", tools=[LeaveOpen(), Echo()])
+class Close(Tool[dict[str, Any]], name="close", description="Closes its own call."):
+    async def call(self, request: Any, channel: Channel) -> str:
+        channel.close()
+        await trio.sleep_forever()
+        return "never"
+
+
+class Slow(Tool[dict[str, Any]], name="slow", description="Takes a moment."):
+    async def call(self, request: Any, channel: Channel) -> str:
+        await trio.sleep(0.01)
+        return "slow"
+
+
+class Interrupt(Tool[dict[str, Any]], name="exit", description="Ends the process, it thinks."):
+    async def call(self, request: Any, channel: Channel) -> str:
+        await trio.sleep(0.01)
+        raise SystemExit(3)
+
+
+SUITE = Suite(
+    server_name="test",
+    server_version="1",
+    tools=[LeaveOpen(), Echo(), Close(), Slow(), Interrupt()],
+)
 
 
 @asynccontextmanager
@@ -196,3 +219,57 @@ async def test_a_call_that_tears_its_task_apart_costs_no_other_call() -> None:
         async with await connect(server) as stream:
             await stream.send_all(call("echo"))
             assert b'"echo"' in await stream.receive_some()
+
+
+@pytest.mark.parametrize("name", ["close", "exit"])
+async def test_what_follows_a_call_that_was_ended_is_answered(name: str) -> None:
+    async with serving(SUITE) as server, await connect(server) as stream:
+        await stream.send_all(call(name) + call("slow") + call("echo"))
+        received = b""
+        while b'"echo"' not in received:
+            data = await stream.receive_some()
+            assert data
+            received += data
+        assert received.count(b"HTTP/1.1 ") == 3
+        assert received.index(b"-32603") < received.index(b'"slow"') < received.index(b'"echo"')
+
+
+async def test_a_client_that_half_closes_behind_several_calls_gets_all_their_answers() -> None:
+    async with serving(SUITE) as server, await connect(server) as stream:
+        await stream.send_all(call("slow") * 5 + call("echo"))
+        await stream.send_eof()
+        received = await read_all(stream)
+    assert (received.count(b'"slow"'), received.count(b'"echo"')) == (5, 1)
+
+
+async def test_a_body_in_a_hundred_thousand_chunks_is_read() -> None:
+    async with serving(SUITE) as server, await connect(server) as stream:
+        head, _, rest = call("echo").partition(b"Content-Length")
+        body = rest.partition(b"\r\n\r\n")[2]
+        padded = body[:-1] + b" " * (100_000 - len(body)) + body[-1:]
+        chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in padded)
+        await stream.send_all(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks)
+        await stream.send_all(b"0\r\n\r\n")
+        assert b'"echo"' in await stream.receive_some()
+
+
+async def test_head_of_the_endpoint_is_refused_without_a_body() -> None:
+    async with serving(SUITE) as server, await connect(server) as stream:
+        await stream.send_all(b"HEAD /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        received = await read_all(stream)
+        assert read_status(received) == 405
+        assert received.endswith(b"\r\n\r\n")
+
+
+async def test_a_client_that_sends_on_and_on_while_its_call_runs_is_read_no_further() -> None:
+    app = Streaming()
+    async with running(app) as server, await connect(server) as stream:
+        await stream.send_all(GET)
+        await app.started.wait()
+        sent = 0
+        with trio.move_on_after(1):
+            while sent < 50_000_000:
+                await stream.send_all(GET * 2000)
+                sent += len(GET) * 2000
+        assert sent < 50_000_000
+        assert app.open == 1
