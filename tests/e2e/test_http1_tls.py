@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -35,9 +39,9 @@ async def test_requests_on_one_connection_are_answered(certificate: Path) -> Non
 async def test_a_response_larger_than_all_buffers_arrives_whole(certificate: Path) -> None:
     body = bytes(3_000_000)
 
-    async def large(scope: object, receive: object, send: object) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})  # type: ignore[operator]
-        await send({"type": "http.response.body", "body": body})  # type: ignore[operator]
+    async def large(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": body})
 
     async with (
         running(large, **use_tls(certificate)) as server,
@@ -135,3 +139,36 @@ async def test_a_drained_stream_ends_whole_and_an_idle_connection_at_once(
         assert (await client.read_answer()).body == b"tick\nbye"
         assert await read_all(idle) == b""
         await server.ended.wait()
+
+
+async def test_a_client_that_has_said_all_gets_its_answer(certificate: Path) -> None:
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await trio.sleep(0.02)
+        await hello(scope, receive, send)
+
+    context = ssl.create_default_context(cafile=str(certificate))
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = context.wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
+    async with running(slow, **use_tls(certificate)) as server, await connect(server) as stream:
+
+        async def retry(step: Callable[[], Any]) -> Any:
+            while True:
+                try:
+                    return step()
+                except ssl.SSLWantReadError:
+                    await stream.send_all(outgoing.read())
+                    incoming.write(await stream.receive_some())
+
+        await retry(tls.do_handshake)
+        tls.write(GET)
+        with pytest.raises(ssl.SSLWantReadError):
+            tls.unwrap()  # which would wait for the server to say the same
+        await stream.send_all(outgoing.read())
+        await stream.send_eof()
+        received = b""
+        while not received.endswith(b"hello"):
+            data = await stream.receive_some()
+            assert data
+            incoming.write(data)
+            with suppress(ssl.SSLWantReadError, ssl.SSLZeroReturnError):
+                received += tls.read()

@@ -5,14 +5,17 @@ from __future__ import annotations
 import random
 import socket
 import struct
+from math import inf
 
 import attrs
 import trio
 
+from tests.fuzz.judge import Response, WrongAnswerError, judge
 from tests.fuzz.mutation import mutate, segment
 
 _RESET = struct.pack("ii", 1, 0)
 _PATIENCE_SECONDS = 1.5
+_SILENCE_SECONDS = 0.3
 
 
 @attrs.frozen
@@ -44,12 +47,10 @@ class Heard:
     Attributes:
         data: the bytes.
         to_the_end: whether the server ended the connection in good order.
-        quiet: whether it had said all it wanted to say for now.
     """
 
     data: bytearray = attrs.field(factory=bytearray)
     to_the_end: bool = False
-    quiet: bool = False
 
 
 def plan(seed: int, number: int, corpus: list[bytes]) -> Attack:
@@ -78,6 +79,19 @@ async def carry_out(attack: Attack, port: int) -> Heard:
     return heard
 
 
+def judge_heard(attack: Attack, heard: Heard) -> list[Response]:
+    """Check what an attacker heard.
+
+    Raises:
+        WrongAnswerError: it is not what it should be; names the attack.
+    """
+    may_be_head = b"HEAD" in attack.sent
+    try:
+        return judge(bytes(heard.data), may_be_head=may_be_head, cut=not heard.to_the_end)
+    except WrongAnswerError as error:
+        raise WrongAnswerError(f"attack {attack.name}: {error}") from error
+
+
 async def _speak(stream: trio.SocketStream, attack: Attack) -> None:
     try:
         for piece, pause in zip(attack.pieces, attack.pauses, strict=True):
@@ -97,7 +111,8 @@ async def _listen(stream: trio.SocketStream, heard: Heard, scope: trio.CancelSco
     """Listen until the server ends the connection, or falls silent."""
     try:
         while True:
-            with trio.move_on_after(0.3) as silence:
+            # Until the first byte, the patience of the whole attack is the limit.
+            with trio.move_on_after(_SILENCE_SECONDS if heard.data else inf) as silence:
                 data = await stream.receive_some()
                 heard.data += data
             if silence.cancelled_caught:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import attrs
 import trio
 
-from tests.fuzz.attack import Attack, Heard, carry_out, plan
+from tests.fuzz.attack import carry_out, judge_heard, plan
 from tests.fuzz.corpus import make_corpus
-from tests.fuzz.judge import WrongAnswerError, judge
+from tests.fuzz.judge import WrongAnswerError
 from tests.fuzz.target import CanaryError, Front, Target, is_within, under_attack
 
 AT_A_TIME = 32
@@ -97,14 +97,7 @@ async def _go_on_attacking(
         attack = plan(seed, number, corpus)
         heard = await carry_out(attack, target.port)
         findings.attacks += 1
-        _judge(attack, heard, findings)
-
-
-def _judge(attack: Attack, heard: Heard, findings: Findings) -> None:
-    may_be_head = b"HEAD" in attack.sent
-    try:
-        responses = judge(bytes(heard.data), may_be_head=may_be_head, cut=not heard.to_the_end)
-    except WrongAnswerError as error:
-        findings.wrong.append(f"attack {attack.name}: {error}")
-    else:
-        findings.statuses.update(one.status for one in responses)
+        try:
+            findings.statuses.update(one.status for one in judge_heard(attack, heard))
+        except WrongAnswerError as error:
+            findings.wrong.append(str(error))

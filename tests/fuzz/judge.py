@@ -53,18 +53,32 @@ def judge(received: bytes, *, may_be_head: bool, cut: bool) -> list[Response]:
             # HTTP/2, which may be begun behind a request of HTTP/1.1 too.
             _judge_frames(received)
             break
-        response, rest = _read_response(received, head_only=False)
-        if may_be_head and (rest is None or not _can_begin(rest)):
-            response, rest = _read_response(received, head_only=True)
+        response, rest = _read_next(received, may_be_head=may_be_head)
         if response is not None:
             _judge_response(response, cut=cut, may_be_head=may_be_head)
             responses.append(response)
-        elif not cut:
+        elif rest is None and not cut:
             raise WrongAnswerError(f"a head that is cut: {received[:200]!r}")
         if rest is None:
             break
         received = rest
     return responses
+
+
+def _read_next(data: bytes, *, may_be_head: bool) -> tuple[Response | None, bytes | None]:
+    """Return the first response in `data`, which may be one without its body."""
+    try:
+        response, rest = _read_response(data, head_only=False)
+        if not may_be_head or (rest is not None and _can_begin(rest)):
+            return response, rest
+    except WrongAnswerError:
+        if not may_be_head:
+            raise
+    # Where HEAD was asked for, what looks like a body may be the next response.
+    headed, behind = _read_response(data, head_only=True)
+    if behind is not None and _can_begin(behind):
+        return headed, behind
+    return _read_response(data, head_only=False)
 
 
 def _can_begin(rest: bytes) -> bool:
@@ -80,6 +94,7 @@ def _read_response(data: bytes, *, head_only: bool) -> tuple[Response | None, by
     reader.receive_data(data)
     head: h11.Response | None = None
     body = bytearray()
+    told_to_go_on = False
     try:
         while True:
             event: Any = reader.next_event()
@@ -92,7 +107,10 @@ def _read_response(data: bytes, *, head_only: bool) -> tuple[Response | None, by
                     assert head is not None
                     return _make(head, body, whole=True), bytes(reader.trailing_data[0])
                 case h11.InformationalResponse(status_code=100):
-                    pass
+                    told_to_go_on = True
+                case h11.NEED_DATA if told_to_go_on and not reader.trailing_data[0]:
+                    # Told to send its body, the client left instead.
+                    return None, b""
                 case h11.NEED_DATA:
                     return (None if head is None else _make(head, body, whole=False)), None
                 case _:

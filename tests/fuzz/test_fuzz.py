@@ -30,6 +30,13 @@ def test_the_judge_takes_what_is_right() -> None:
     assert [one.status for one in judge(told * 2, may_be_head=False, cut=False)] == [200, 200]
 
 
+def test_the_judge_takes_an_answer_to_head_and_a_stream_that_was_cut() -> None:
+    head = (JSON % (len(GOOD), GOOD)).removesuffix(GOOD)
+    assert judge(b"HTTP/1.1 100 Continue\r\n\r\n", may_be_head=False, cut=False) == []
+    cut = STREAM + b"9\r\ndata: {"
+    assert [one.status for one in judge(head + cut, may_be_head=True, cut=True)] == [200, 200]
+
+
 @pytest.mark.parametrize(
     "told",
     [

@@ -13,7 +13,8 @@ import sys
 
 import trio
 
-from tests.fuzz.target import Front
+from tests.fuzz.judge import WrongAnswerError
+from tests.fuzz.target import CanaryError, Front
 from tests.soak.inside import soak_inside
 from tests.soak.process import soak_process
 
@@ -32,7 +33,10 @@ def main() -> int:
     for front in fronts:
         for soak in (soak_process, soak_inside):
             print(f"{front}, {soak.__name__}:")  # noqa: T201 - for whoever ran it
-            wrong += trio.run(soak, front, asked.seconds / len(fronts) / 2, asked.seed)
+            try:
+                wrong += trio.run(soak, front, asked.seconds / len(fronts) / 2, asked.seed)
+            except* (CanaryError, WrongAnswerError) as failed:
+                wrong += [f"a client noticed: {one}" for one in failed.exceptions]
     for one in wrong[:50]:
         print(f"WRONG {one}")  # noqa: T201 - for whoever ran it
     return 1 if wrong else 0

@@ -10,9 +10,8 @@ from typing import Any
 import attrs
 import trio
 
-from tests.fuzz.attack import carry_out, plan
+from tests.fuzz.attack import carry_out, judge_heard, plan
 from tests.fuzz.corpus import make_call, make_corpus, make_message, render_post
-from tests.fuzz.judge import judge
 from tests.fuzz.target import Canary, CanaryError
 
 _CALLS_PER_CONNECTION = 50
@@ -45,7 +44,7 @@ class Load:
         """
         corpus = make_corpus()
         kinds: list[Callable[[], Awaitable[None]]] = [
-            self._call,
+            self._use_a_connection,
             self._follow_progress,
             self._listen,
             self._answer_questions,
@@ -69,17 +68,18 @@ class Load:
             self.attacks += 1
             attack = plan(self.seed, self.attacks, corpus)
             heard = await carry_out(attack, self.port)
-            judge(bytes(heard.data), may_be_head=b"HEAD" in attack.sent, cut=not heard.to_the_end)
+            judge_heard(attack, heard)
             self.done["attack"] += 1
 
     # -- those who do right --------------------------------------------------------
 
-    async def _call(self) -> None:
+    async def _use_a_connection(self) -> None:
         client = await Canary.connect(self.port)
         async with client.stream:
             for number in range(_CALLS_PER_CONNECTION):
                 answer = await client.ask(render_post(make_call("add", number, a=number, b=1)))
                 _expect(answer, number, str(number + 1))
+                self.done["call"] += 1
 
     async def _follow_progress(self) -> None:
         client = await Canary.connect(self.port)
