@@ -185,8 +185,10 @@ async def under_attack(front: Front, **options: Any) -> AsyncGenerator[Target]:
     The time limits are short, so that nothing is held for longer than the block.
     """
     bus, log, stop = EventBus(), ErrorLog(), trio.Event()
-    app = StreamableHTTP(make_suite(bus), secret_key="k" * 32, body_timeout_seconds=2)
-    limits = {"read_timeout_seconds": 1, "idle_timeout_seconds": 3, "write_timeout_seconds": 1}
+    app = StreamableHTTP(make_suite(bus), secret_key="k" * 32, body_timeout_seconds=3)
+    # Not the second that the rest of a refused body is read for: a body that stalls would
+    # be refused and cut at the same moment.
+    limits = {"read_timeout_seconds": 2, "idle_timeout_seconds": 3, "write_timeout_seconds": 1}
     run = partial(
         serve,
         app,
