@@ -38,6 +38,12 @@ test: $(VENV)/.dev ## install what is needed and run the tests (ARGS= for pytest
 conformance: $(VENV)/.dev ## run the official conformance suite against the fixture server
 	@$(BIN)/python -m tests.conformance.run
 
+fuzz: $(VENV)/.dev ## attack both front doors, a minute each (ARGS='--seed 7' to repeat)
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
+soak: $(VENV)/.dev ## everything at once for three minutes (ARGS='--seconds 3600')
+	@$(BIN)/python -m tests.soak $(ARGS)
+
 matrix: $(VENV)/.dev ## write docs/reference/conformance.md from tests/requirements/rows
 	@$(BIN)/python -m tests.requirements.render
 
@@ -118,7 +124,7 @@ clean: ## remove everything that was built or installed
 	@rm -rf $(VENV) build dist site .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache .cache
 
-.PHONY: help run test conformance matrix bench check lint format types pyright mypy layers docs coverage wheel test-wheel lock clean
+.PHONY: help run test conformance matrix bench fuzz soak check lint format types pyright mypy layers docs coverage wheel test-wheel lock clean
 
 $(BIN)/python:
 	@if [ -n "$(PYTHON)" ]; then set -- $(PYTHON); else set -- $(PYTHONS); fi; \

@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
 import trio
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from genmcp.transport.port_config import PortConfig
+
+# What a machine says of an address it does not have, such as `::1` for `localhost` in a
+# container without IPv6.
+_NOT_HERE: Final = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 
 
 @asynccontextmanager
@@ -53,6 +57,9 @@ async def listening(config: PortConfig) -> AsyncGenerator[list[socket.socket]]:
 async def bind_port(host: str, port: int, *, reuse_port: bool = False) -> list[socket.socket]:
     """Bind one port at all addresses of a host; nobody listens yet.
 
+    Of several addresses that a name has, those which this machine lacks are left out, as
+    long as it has one.
+
     Raises:
         OSError: it cannot be bound.
     """
@@ -60,19 +67,40 @@ async def bind_port(host: str, port: int, *, reuse_port: bool = False) -> list[s
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     sockets: list[socket.socket] = []
+    missing: OSError | None = None
     try:
-        for family, kind, protocol, _, address in dict.fromkeys(found):
-            sock = socket.socket(family, kind, protocol)
-            sockets.append(sock)
-            _set_up(sock, reuse_port=reuse_port)
-            # One free port for all addresses of the host.
-            sock.bind((address[0], port or address[1], *address[2:]))
-            port = sock.getsockname()[1]
+        for family, _, protocol, _, address in dict.fromkeys(found):
+            try:
+                # One free port for all addresses of the host.
+                where = (address[0], port, *address[2:])
+                sock = _bind(family, protocol, where, reuse_port=reuse_port)
+            except OSError as error:
+                if error.errno not in _NOT_HERE:
+                    raise
+                missing = error
+            else:
+                sockets.append(sock)
+                port = sock.getsockname()[1]
     except BaseException:
         for sock in sockets:
             sock.close()
         raise
+    if missing is not None and not sockets:
+        raise missing
     return sockets
+
+
+def _bind(
+    family: socket.AddressFamily, protocol: int, address: tuple[Any, ...], *, reuse_port: bool
+) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM, protocol)
+    try:
+        _set_up(sock, reuse_port=reuse_port)
+        sock.bind(address)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
 
 
 def _set_up(sock: socket.socket, *, reuse_port: bool) -> None:

@@ -23,7 +23,9 @@ _MAX_PORT: Final = 65535
 _POSITIVE: Final = (
     "backlog",
     "max_connections",
+    "max_connections_per_address",
     "max_header_bytes",
+    "max_headers",
     "idle_timeout_seconds",
     "read_timeout_seconds",
     "write_timeout_seconds",
@@ -60,7 +62,11 @@ class PortConfig:
         max_connections: how many connections may be open. At the limit, the one that
             has been idle longest is closed for a newcomer; if none is idle, the
             newcomer is answered 503.
+        max_connections_per_address: how many connections one address may have open;
+            one more is answered 503. `None` for any number: behind a proxy, or a
+            company's gateway, all of them come from one address.
         max_header_bytes: the request line and headers together; more is refused (431).
+        max_headers: how many headers a request may have; more are refused (431).
         idle_timeout_seconds: how long a connection may be open with nothing asked. Well
             above a minute, as pooling clients reuse a connection about that long, and
             one that is closed under them fails their next request.
@@ -88,7 +94,9 @@ class PortConfig:
     ssl_context: ssl.SSLContext | None = None
     backlog: int = 1024
     max_connections: int = 1000
+    max_connections_per_address: int | None = None
     max_header_bytes: int = 32 * 1024
+    max_headers: int = 100
     idle_timeout_seconds: float = 75.0
     read_timeout_seconds: float = 30.0
     write_timeout_seconds: float = 30.0
@@ -99,8 +107,9 @@ class PortConfig:
         if self.grace_seconds < 0:
             raise ValueError(f"grace_seconds must not be negative, got {self.grace_seconds!r}")
         for name in _POSITIVE:
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be greater than 0, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ValueError(f"{name} must be greater than 0, got {value!r}")
         self._check_listening()
         self._check_tls()
 

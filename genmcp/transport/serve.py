@@ -75,7 +75,9 @@ class PortOptions(TypedDict, total=False):
     ssl_context: ssl.SSLContext | None
     backlog: int
     max_connections: int
+    max_connections_per_address: int | None
     max_header_bytes: int
+    max_headers: int
     idle_timeout_seconds: float
     read_timeout_seconds: float
     write_timeout_seconds: float
@@ -138,8 +140,9 @@ async def serve(
             `unix_socket` (with `unix_socket_mode`, 0o600) or `sockets`, which were opened
             by others and are taken over; `reuse_port=True` to share the port with other
             processes; `certfile` and `keyfile`, or an `ssl_context`, for TLS; `http2=True` to
-            speak HTTP/2 as well; and the limits `max_connections` (1000), `max_header_bytes`
-            (32 KiB), `idle_timeout_seconds` (75), `read_timeout_seconds` and
+            speak HTTP/2 as well; and the limits `max_connections` (1000),
+            `max_connections_per_address` (none), `max_header_bytes` (32 KiB), `max_headers`
+            (100), `idle_timeout_seconds` (75), `read_timeout_seconds` and
             `write_timeout_seconds` (30 each).
 
     Raises:

@@ -173,6 +173,7 @@ async def ask_raw(server: Running, data: bytes) -> Answer:
         (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: zip\r\n\r\n", 501, "Transfer-Encoding"),
         (GET[:-2] + b"x: " + b"y" * 40_000 + b"\r\n\r\n", 431, "max_header_bytes"),
         (GET[:-2] + b"x: y\r\n" * 6_000 + b"\r\n", 431, "max_header_bytes"),
+        (GET[:-2] + b"x: y\r\n" * 100 + b"\r\n", 431, "max_headers"),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "HTTP/1.1"),
         (b"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505, "HTTP/1.1"),
     ],
@@ -183,6 +184,7 @@ async def ask_raw(server: Running, data: bytes) -> Answer:
         "two framings",
         "foreign coding",
         "long header",
+        "headers that are too large together",
         "many headers",
         "HTTP/2 preface",
         "HTTP/3",
@@ -365,6 +367,36 @@ async def test_the_longest_idle_connection_makes_room_for_a_newcomer() -> None:
             assert (await ask_anew(server)).body == b"hello"
             assert await read_all(first) == b""
             assert (await client.ask()).status == 200
+
+
+async def test_one_address_has_only_so_many_connections() -> None:
+    async with running(hello, max_connections_per_address=2) as server:
+        first, second = Client(await connect(server)), Client(await connect(server))
+        assert [(await one.ask()).status for one in (first, second)] == [200, 200]
+        async with await connect(server) as third:
+            head, _, body = (await read_all(third)).partition(b"\r\n\r\n")
+        assert read_status(head) == 503
+        assert b"\r\nretry-after: 1\r\n" in head
+        assert "max_connections_per_address" in json.loads(body)["error"]["message"]
+        await first.stream.aclose()
+        await _ask_until_let_in(server)
+        assert (await second.ask()).status == 200
+        await second.stream.aclose()
+
+
+async def _ask_until_let_in(server: Running) -> None:
+    while True:
+        try:
+            if (await ask_anew(server)).status == 200:
+                return
+        except trio.BrokenResourceError:
+            pass
+
+
+async def test_as_many_headers_as_are_allowed_are_taken() -> None:
+    async with running(hello) as server, await connect(server) as stream:
+        await stream.send_all(GET[:-2] + b"x: y\r\n" * 99 + b"\r\n")
+        assert read_status(bytes(await stream.receive_some())) == 200
 
 
 async def test_a_newcomer_is_answered_503_when_all_connections_are_busy(

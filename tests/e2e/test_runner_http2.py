@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
 import ssl
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +14,11 @@ import h2.settings
 import h11
 import pytest
 import trio
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from genmcp.transport.port_config import PortConfig, load_ssl_context
 from genmcp.transport.runner import run_asgi
 from tests.e2e.raw_http import (
     Client,
-    Running,
     Streaming,
     connect,
     hello,
@@ -33,57 +26,12 @@ from tests.e2e.raw_http import (
     read_all,
     running,
 )
+from tests.e2e.tls import connect_securely, use_tls
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 HEADERS = [(":method", "POST"), (":scheme", "http"), (":authority", "a"), (":path", "/")]
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a PEM file with a key and a certificate of 127.0.0.1."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
-    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-    now = datetime.datetime.now(datetime.UTC)
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "both.pem"
-    path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + signed.public_bytes(serialization.Encoding.PEM)
-    )
-    return path
-
-
-def use_tls(certificate: Path, **options: Any) -> dict[str, Any]:
-    return {"certfile": certificate, "keyfile": certificate, **options}
-
-
-async def connect_securely(
-    server: Running, certificate: Path, *alpn: str
-) -> trio.SSLStream[trio.SocketStream]:
-    context = ssl.create_default_context(cafile=str(certificate))
-    context.set_alpn_protocols(list(alpn))
-    stream = trio.SSLStream(
-        await connect(server), context, server_hostname="127.0.0.1", https_compatible=True
-    )
-    await stream.do_handshake()
-    return stream
 
 
 @attrs.define
@@ -259,6 +207,19 @@ async def test_data_on_an_answered_stream_leaves_the_other_streams_alone() -> No
         await client.ask(5)
         assert (await client.wait_for(h2.events.DataReceived, 5)).data == b"hello"
         assert app.open == 1
+
+
+async def test_a_stream_with_too_many_headers_is_reset() -> None:
+    async with running(hello, http2=True) as server, await connect(server) as stream:
+        client = Http2Client(stream)
+        await client.start()
+        client.h2.send_headers(1, [*HEADERS, *[("x", "y")] * 101], end_stream=True)
+        await client.flush()
+        reset = await client.wait_for(h2.events.StreamReset, 1)
+        assert reset.error_code == h2.errors.ErrorCodes.ENHANCE_YOUR_CALM
+        client.h2.send_headers(3, [*HEADERS, *[("x", "y")] * 100], end_stream=True)
+        await client.flush()
+        assert (await client.wait_for(h2.events.DataReceived, 3)).data == b"hello"
 
 
 async def test_a_refused_stream_leaves_its_connection_alone() -> None:

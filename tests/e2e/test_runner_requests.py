@@ -67,6 +67,26 @@ async def test_a_target_that_is_no_url_of_this_server_is_refused(
     assert b'"code":-32600' in answer
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        b"GET / HTTP/1.0\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+    ],
+    ids=["1.0", "close"],
+)
+async def test_bytes_behind_the_last_request_change_nothing_of_its_answer(last: bytes) -> None:
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await trio.sleep(0.02)
+        await hello(scope, receive, send)
+
+    async with running(slow) as server, await connect(server) as stream:
+        await stream.send_all(last + b"noise" * 100)
+        told = await read_all(stream)
+        assert (read_status(told), told.count(b"HTTP/1.1")) == (200, 1)
+        assert told.endswith(b"\r\n\r\nhello")
+
+
 async def test_a_client_that_half_closes_gets_what_is_answered_quickly() -> None:
     async def brief(scope: Any, receive: Any, send: Any) -> None:
         assert scope["type"] == "http"

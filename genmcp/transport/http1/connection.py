@@ -45,6 +45,9 @@ _SLICE_BYTES: Final = 64 * 1024
 _READ_AHEAD_BYTES: Final = 256 * 1024
 _HALF_CLOSED_SECONDS: Final = 0.2
 _LINGER_SECONDS: Final = 2.0
+_LAST_HEAD_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 1.0
+_REQUESTS_PER_TURN: Final = 16
 
 
 class Connection:
@@ -80,13 +83,16 @@ class Connection:
         self._client = client
         self._server = server
         self._secure = secure
-        self._requests = RequestReader(service.config.max_header_bytes)
+        config = service.config
+        self._requests = RequestReader(config.max_header_bytes, config.max_headers)
         self._current: Http1Exchange | None = None
+        self._stage: Stage | None = None
         self._call: Call | None = None
         self._keepalive_seconds = math.inf
         self._kept_alive = -math.inf
         self._writing = False
         self._timed_out = False
+        self._requests_taken = 0
         # Of the second task: what it has read, and who waits for what.
         self._reads_ahead = False
         self._ahead: list[bytes] = []
@@ -99,8 +105,11 @@ class Connection:
     @property
     def idle_until(self) -> float:
         """When it will have idled for too long; infinity if it does not idle."""
-        idles = self._current is None and not self._requests.in_head and not self._writing
-        return self.deadline if idles else math.inf
+        return self.deadline if self._idles and not self.closing else math.inf
+
+    @property
+    def _idles(self) -> bool:
+        return self._current is None and not self._requests.in_head and not self._writing
 
     async def run(self) -> None:
         """Serve until the connection ends. Raises nothing for what clients do.
@@ -136,6 +145,11 @@ class Connection:
             while (request := await self._read_request()) is not None:
                 if not await self._answer(request):
                     return False
+                if scope.torn:
+                    # Nothing that runs in this task is sure to work any more. What is
+                    # left to do is to let the answer arrive.
+                    await self._linger()
+                    return False
                 if scope.spent:
                     return True
         return False
@@ -146,19 +160,23 @@ class Connection:
         """Return the next request, or `None` when there will be none."""
         requests = self._requests
         config = self._service.config
+        idle_until = trio.current_time() + config.idle_timeout_seconds
         head_since: float | None = None
+        self._requests_taken += 1
+        if self._requests_taken % _REQUESTS_PER_TURN == 0:
+            # Many of them in one segment must not keep other connections waiting.
+            await trio.lowlevel.cancel_shielded_checkpoint()
         while not requests.requests:
             if requests.failure is not None or requests.ended:
                 return None
-            now = trio.current_time()
             if requests.in_head:
                 # From its first byte, so that no drip of bytes prolongs it.
-                head_since = now if head_since is None else head_since
-                self.deadline = head_since + config.read_timeout_seconds
+                head_since = trio.current_time() if head_since is None else head_since
+                self.deadline = head_since + self._head_seconds
             elif self.closing:
                 return None
             else:
-                self.deadline = now + config.idle_timeout_seconds
+                self.deadline = idle_until
             data = await self._receive()
             if not data:
                 return None
@@ -166,13 +184,17 @@ class Connection:
         self.deadline = math.inf
         return requests.requests.popleft()
 
+    @property
+    def _head_seconds(self) -> float:
+        seconds = self._service.config.read_timeout_seconds
+        return min(seconds, _LAST_HEAD_SECONDS) if self.closing else seconds
+
     async def _answer(self, request: IncomingRequest) -> bool:
         """Have one request answered; return whether another may follow."""
         try:
             scope = self._describe(request)
         except BadRequestError as error:
             self._requests.failure = error
-            await self._say_goodbye()
             return False
         exchange = self._current = Http1Exchange(self, request)
         try:
@@ -235,21 +257,27 @@ class Connection:
             BadBodyError: what came cannot be read.
             trio.TooSlowError: nothing came within the read timeout.
         """
+        self._check_body(request)
         if request.expects_continue and not request.size:
             request.expects_continue = False
             await self.send(CONTINUE)
         self.deadline = trio.current_time() + self._service.config.read_timeout_seconds
-        data = await self._receive()
-        self.deadline = math.inf
+        try:
+            data = await self._receive()
+        finally:
+            self.deadline = math.inf
         if not data:
             if self._timed_out:
                 raise trio.TooSlowError
             return False
         self._requests.feed(data)
+        self._check_body(request)
+        return True
+
+    def _check_body(self, request: IncomingRequest) -> None:
         failure = self._requests.failure
         if failure is not None and not request.complete:
             raise BadBodyError(failure.reason)
-        return True
 
     async def send(self, data: bytes) -> None:
         """Send all of `data`, within the write timeout for each 64 KiB.
@@ -275,6 +303,7 @@ class Connection:
         self._call = call
         self._keepalive_seconds = keepalive_seconds
         try:
+            assert self._stage is not None
             await call.run_on(self._stage)
         finally:
             self._call = None
@@ -303,6 +332,8 @@ class Connection:
             _log.info("A client stopped reading and is dropped: %s", self.client_address)
             self._wire.abort()
         else:
+            # A request that comes at this very moment is still answered, as the last.
+            self.closing = self.closing or self._idles
             self._timed_out = True
             self._wire.stop_reading()
 
@@ -319,12 +350,20 @@ class Connection:
     def close_when_idle(self) -> None:
         """End the connection now if nothing is being asked, otherwise with the next answer."""
         self.closing = True
-        if self._current is None and not self._requests.in_head and not self._writing:
+        if self._idles:
             self._wire.stop_reading()
+        elif self._current is None:
+            self.deadline = min(self.deadline, trio.current_time() + _LAST_HEAD_SECONDS)
 
     def abort(self) -> None:
-        """Cut the connection off."""
+        """Cut the connection off, and whatever goes on in it that is no call.
+
+        A call notices, and has its clean-up time.
+        """
         self._wire.abort()
+        self._room.unpark_all()
+        if self._stage is not None and self._call is None:
+            self._stage.scope.abort()
 
     # -- inside --------------------------------------------------------------------
 
@@ -342,7 +381,7 @@ class Connection:
     async def _read_ahead(self) -> None:
         while not self._wire.closed:
             if self._ahead_bytes >= _READ_AHEAD_BYTES:
-                await self._room.park()
+                await self._wait_for_room()
                 continue
             data = await self._wire.receive()
             if not data:
@@ -353,6 +392,14 @@ class Connection:
         self._at_end = True
         self._news.unpark_all()
         await self._notice_leaving()
+
+    async def _wait_for_room(self) -> None:
+        with trio.move_on_after(_LOOK_SECONDS):
+            await self._room.park()
+            return
+        # Nothing is read, so that the end would not be seen where it is to be read.
+        if self._wire.deserted:
+            await self._notice_leaving()
 
     async def _notice_leaving(self) -> None:
         """Tell the exchange that its client has left, unless an answer is about to come.
@@ -398,8 +445,8 @@ class Connection:
         reset may never read what was sent before.
         """
         await self._wire.finish_sending()
-        self.deadline = trio.current_time() + _LINGER_SECONDS
-        while await self._receive():
+        self.deadline = until = trio.current_time() + _LINGER_SECONDS
+        while await self._receive() and trio.current_time() < until:
             pass
 
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 import errno
 import logging
 import math
-import os
 import socket
-from contextlib import suppress
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import trio
 
-from genmcp.errors import Overloaded
 from genmcp.mux.failure import is_crash
 from genmcp.transport.http1.connection import Connection, read_address
 from genmcp.transport.http1.wire import PlainWire, SecureWire
 from genmcp.transport.listeners import read_own_address
-from genmcp.wire.messages import write_error
+from genmcp.transport.no_room import FULL, FULL_FOR_ADDRESS
 
 if TYPE_CHECKING:
     import ssl
@@ -33,29 +31,12 @@ _log = logging.getLogger("genmcp.transport")
 _LOOK_EVERY_SECONDS: Final = 1.0
 _RETRY_ACCEPT_SECONDS: Final = 0.1
 _MAX_ACCEPTED_AT_ONCE: Final = 64
-# What accept() reports when the process or the machine has no room for one more.
-_NO_ROOM: Final = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
-
-
-def _render_full(setting: str) -> bytes:
-    body = write_error(
-        None,
-        Overloaded(
-            f"The server has no room for another connection ({setting})",
-            setting=setting,
-            retry_after_seconds=1,
-        ),
-    )
-    return (
-        b"HTTP/1.1 503 Service Unavailable\r\n"
-        b"content-type: application/json\r\n"
-        b"content-length: %d\r\n"
-        b"retry-after: 1\r\n"
-        b"connection: close\r\n\r\n%s" % (len(body), body)
-    )
-
-
-_FULL: Final = _render_full("max_connections")
+# What accept() reports of a listener that is of no more use. All else passes: a lack of
+# descriptors or memory, a firewall's veto, and what went wrong with the connection itself.
+_LISTENER_BROKEN: Final = {errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EFAULT}
+# Whoever is refused is listened to a little, so that the refusal arrives; but only so many.
+_MAX_REFUSALS_AT_ONCE: Final = 64
+_REFUSAL_SECONDS: Final = 2.0
 
 
 class Door:
@@ -74,6 +55,8 @@ class Door:
         self._secure = secure
         self._nursery = connections
         self._connections: set[Connection] = set()
+        self._by_address: Counter[str] = Counter()
+        self._refusals = 0
         self._last_left = trio.lowlevel.ParkingLot()
         self._full = False
 
@@ -88,10 +71,10 @@ class Door:
                 self._accept_waiting(listener)
                 complained = False
             except OSError as error:
-                if error.errno not in _NO_ROOM:
+                if error.errno in _LISTENER_BROKEN:
                     raise
                 if not complained:
-                    _log.error("Cannot accept connections, trying on: %s", os.strerror(error.errno))
+                    _log.error("Cannot accept connections, trying on: %s", error.strerror)
                 complained = True
                 self._close_longest_idle()
                 await trio.sleep(_RETRY_ACCEPT_SECONDS)
@@ -104,24 +87,32 @@ class Door:
                 return
             except ConnectionError:
                 continue  # gone before it came in
-            self._take(sock, address)
+            try:
+                self._take(sock, address)
+            except OSError:
+                sock.close()  # gone since
 
     def _take(self, sock: socket.socket, address: object) -> None:
         sock.setblocking(False)  # noqa: FBT003 - the standard library's way
-        if not self._make_room():
-            self._refuse(sock)
-            return
         if sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        own = read_own_address(sock.getsockname())
         wire = PlainWire(sock) if self._secure is None else SecureWire(sock, self._secure)
+        client = read_address(address)
+        refusal = self._find_refusal(client)
+        if refusal is not None:
+            self._nursery.start_soon(self._refuse, wire, refusal)
+            return
         connection = Connection(
             wire,
             self._service,
-            client=read_address(address),
-            server=read_own_address(sock.getsockname()),
+            client=client,
+            server=own,
             secure=self._secure is not None,
         )
         self._connections.add(connection)
+        if client is not None:
+            self._by_address[client[0]] += 1
         self._nursery.start_soon(self._serve, connection, wire)
 
     async def _serve(self, connection: Connection, wire: PlainWire | SecureWire) -> None:
@@ -141,11 +132,26 @@ class Door:
             _log.error("A connection failed and is closed; the others go on", exc_info=error)
         finally:
             wire.close()
-            self._connections.discard(connection)
+            self._discard(connection)
             if not self._connections:
                 self._last_left.unpark_all()
 
+    def _discard(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        address = connection.client_address
+        if address is not None:
+            self._by_address[address] -= 1
+            if not self._by_address[address]:
+                del self._by_address[address]
+
     # -- not in ------------------------------------------------------------------
+
+    def _find_refusal(self, client: tuple[str, int] | None) -> bytes | None:
+        limit = self._service.config.max_connections_per_address
+        if limit is not None and client is not None and self._by_address[client[0]] >= limit:
+            _log.info("refused a connection: max_connections_per_address from %s", client[0])
+            return FULL_FOR_ADDRESS
+        return None if self._make_room() else FULL
 
     def _make_room(self) -> bool:
         """Tell whether one more connection may be had, closing an idle one if need be."""
@@ -165,20 +171,25 @@ class Door:
         longest.close_when_idle()
         return True
 
-    def _refuse(self, sock: socket.socket) -> None:
-        """Say that the server is full, if that can be said at once."""
+    async def _refuse(self, wire: PlainWire | SecureWire, refusal: bytes) -> None:
+        """Say why, and read away what the client sends, so that this arrives."""
+        if self._refusals >= _MAX_REFUSALS_AT_ONCE:
+            wire.close()
+            return
+        self._refusals += 1
         try:
-            if self._secure is None:
-                # Of what the client has sent, as much as there is: unread, it would
-                # make the system take the answer back.
-                with suppress(BlockingIOError):
-                    sock.recv(65536)
-                sock.send(_FULL)
-                sock.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+            with trio.move_on_after(_REFUSAL_SECONDS):
+                if isinstance(wire, SecureWire):
+                    await wire.shake_hands()
+                await wire.send(refusal)
+                await wire.finish_sending()
+                while await wire.receive():
+                    pass
+        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # it did not wait to be told
         finally:
-            sock.close()
+            self._refusals -= 1
+            wire.close()
 
     # -- out ---------------------------------------------------------------------
 

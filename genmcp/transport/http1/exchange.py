@@ -55,6 +55,12 @@ class Http1Exchange(Exchange):
         self._body_read = True
         return self.request.take()
 
+    async def _drain(self) -> bool:
+        """See `Exchange`; a body that waits for a word is not asked for."""
+        if self.request.expects_continue and not self.request.size:
+            return False
+        return await super()._drain()
+
     async def _receive_piece(self) -> bytes:
         """See `Exchange`."""
         request = self.request

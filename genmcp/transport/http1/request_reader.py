@@ -92,6 +92,7 @@ class RequestReader:
 
     Args:
         max_header_bytes: the request line and headers together; and the trailers.
+        max_headers: how many headers a request may have.
 
     Attributes:
         requests: those whose head has arrived, until they are taken out.
@@ -100,11 +101,12 @@ class RequestReader:
         ended: whether the client said that nothing follows the last request.
     """
 
-    def __init__(self, max_header_bytes: int) -> None:
+    def __init__(self, max_header_bytes: int, max_headers: int) -> None:
         self.requests: deque[IncomingRequest] = deque()
         self.failure: BadRequestError | None = None
         self.ended = False
         self._max_header_bytes = max_header_bytes
+        self._max_headers = max_headers
         self._parser: Any = httptools.HttpRequestParser(self)
         self._begun = False
         self._target = b""
@@ -119,8 +121,8 @@ class RequestReader:
 
     @property
     def in_head(self) -> bool:
-        """Whether a head has begun to arrive and is not complete."""
-        return self._current is None and (self._begun or self._head_bytes > 0)
+        """Whether a head has begun to arrive, empty lines aside, and is not complete."""
+        return self._current is None and self._begun
 
     @property
     def is_head_verb(self) -> bool:
@@ -141,7 +143,10 @@ class RequestReader:
         if before is None:
             # For the line of a request that is refused; a head in more pieces than one
             # is rare, and one that never ends is cut off.
-            self._first_bytes = (self._first_bytes + data)[:_MAX_KEPT_BYTES]
+            if not self._begun:
+                self._first_bytes = data[:_MAX_KEPT_BYTES]
+            elif self._first_bytes:
+                self._first_bytes = (self._first_bytes + data)[:_MAX_KEPT_BYTES]
             self._head_bytes += len(data)
         if self._strange_verb:
             self._check_verb_later()
@@ -157,10 +162,19 @@ class RequestReader:
             self.failure = error
 
     def _feed(self, data: bytes) -> None:
+        # Views: what follows each of a thousand offers to upgrade is not copied each time.
+        rest = memoryview(data)
+        while (parsed := self._parse(rest)) is not None:
+            rest = rest[parsed:]
+            self._replace_parser()
+
+    def _parse(self, data: memoryview) -> int | None:
+        """Parse `data`; return how much of it, if an offer to upgrade ended the parser."""
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._read_on(data[upgrade.args[0] :])
+            parsed: int = upgrade.args[0]
+            return parsed
         except httptools.HttpParserCallbackError as error:
             cause = error.__context__
             raise cause if isinstance(cause, BadRequestError) else error from None
@@ -169,10 +183,11 @@ class RequestReader:
             self._check_verb()
         except httptools.HttpParserError as error:
             if self.ended:
-                return  # bytes behind the last request
+                return None  # bytes behind the last request
             if _OTHER_VERSION.match(self._first_bytes):
                 raise BadRequestError(505, _OTHER_VERSION_REASON) from None
             raise BadRequestError(400, f"This is not well-formed HTTP/1.1: {error}") from None
+        return None
 
     def _check_verb_later(self) -> None:
         try:
@@ -182,6 +197,11 @@ class RequestReader:
 
     def _check_verb(self) -> None:
         """Tell a verb the parser does not know from what is no HTTP at all."""
+        if not self._first_bytes:
+            # The parser does not say where in the bytes it met it, behind a request.
+            raise BadRequestError(
+                405, "What follows the last request has no HTTP method that is served; send POST"
+            )
         if _UNKNOWN_VERB.match(self._first_bytes):
             raise BadRequestError(405, "This HTTP method is not served; send each message by POST")
         if not _LINE_SO_FAR.fullmatch(self._first_bytes):
@@ -205,7 +225,7 @@ class RequestReader:
         if self._framing_bytes > self._max_header_bytes + _MOST_FRAMING_PER_BYTE * request.size:
             raise BadRequestError(400, "The chunks of the body are all framing and no data")
 
-    def _read_on(self, rest: bytes) -> None:
+    def _replace_parser(self) -> None:
         """Read the body of a request that offers an upgrade, which ends the parser's work.
 
         A new parser is told the lengths only, and goes on where the last one stopped.
@@ -223,8 +243,7 @@ class RequestReader:
         self._upgrade = False
         self._resuming = True
         self._parser = httptools.HttpRequestParser(self)
-        self._feed(b"\r\n".join([*lines, b"", b""]))
-        self._feed(rest)
+        self._parser.feed_data(b"\r\n".join([*lines, b"", b""]))
 
     # -- what httptools calls ------------------------------------------------------
 
@@ -292,6 +311,10 @@ class RequestReader:
                 raise BadRequestError(501, "The only Transfer-Encoding read here is chunked")
         if size > self._max_header_bytes:
             raise self._too_large()
+        if len(self._headers) > self._max_headers:
+            raise BadRequestError(
+                431, f"The request has more than {self._max_headers} headers (max_headers)"
+            )
         if hosts != 1 and not (http10 and hosts == 0):
             raise BadRequestError(400, "An HTTP/1.1 request has exactly one Host header")
         return expects

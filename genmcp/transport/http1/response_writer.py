@@ -109,6 +109,9 @@ class ResponseWriter:
         pieces.append(_clock.read())
         if self.closes:
             pieces.append(b"connection: close\r\n")
+        elif not self._chunked:
+            # A client of HTTP/1.0 takes the connection for closing unless it is told.
+            pieces.append(b"connection: keep-alive\r\n")
         pieces.append(b"\r\n")
 
     def _render_chunk(self, pieces: list[bytes], body: bytes) -> None:

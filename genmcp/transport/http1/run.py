@@ -101,8 +101,12 @@ class _Run:
                 async with trio.open_nursery() as connections:
                     service = Service(self._answer, self._config, self._cleanup_seconds)
                     door = Door(service, self._secure, connections)
-                    await self._serve(listeners, door, stop, task_status)
-                    connections.cancel_scope.cancel()
+                    try:
+                        await self._serve(listeners, door, stop, task_status)
+                    finally:
+                        # Connections do not mind cancellation, but the end of theirs.
+                        door.abort()
+                        connections.cancel_scope.cancel()
             outside.cancel_scope.cancel()
 
     async def _notice_cancel(self, stop: trio.Event) -> None:
@@ -146,8 +150,7 @@ class _Run:
                 with trio.move_on_at(self._until):
                     await door.wait_until_empty()
             if not self._draining.cancelled_caught:
-                break
-        door.abort()
+                return
 
     async def _run_drain(self) -> None:
         try:

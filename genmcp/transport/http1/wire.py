@@ -7,6 +7,7 @@ of these. Nothing here has a time limit: whoever watches the connection calls
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 from abc import ABC, abstractmethod
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 _RECEIVE_BYTES: Final = 64 * 1024
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
+# That the other side is done, behind whatever it has sent: only Linux tells the first.
+_DONE: Final = getattr(select, "POLLRDHUP", 0)
+_BROKEN: Final = getattr(select, "POLLERR", 0) | getattr(select, "POLLHUP", 0)
 
 
 class Wire(ABC):
@@ -47,9 +51,21 @@ class Wire(ABC):
         """Say that nothing more will be sent, so that the other side sees the end."""
 
     def stop_reading(self) -> None:
-        """Let `receive` return `b""` from now on; what is sent still arrives."""
+        """Let `receive` return `b""` once it has returned what is here already.
+
+        What is sent still arrives.
+        """
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RD)
+
+    @property
+    def deserted(self) -> bool:
+        """Whether the other side is known to send no more, unread bytes or not."""
+        if self.closed or not hasattr(select, "poll"):
+            return self.closed
+        poll = select.poll()
+        poll.register(self.socket, _DONE)
+        return any(events & (_DONE | _BROKEN) for _, events in poll.poll(0))
 
     def abort(self) -> None:
         """Close at once, with a reset; what waits here ends."""
@@ -70,6 +86,8 @@ class PlainWire(Wire):
 
     async def receive(self) -> bytes:
         """See `Wire.receive`."""
+        if self.closed:
+            return b""  # trio does not take the number of a closed socket
         try:
             while True:
                 # First: a try that fails costs a system call, and after an answer the
@@ -112,17 +130,21 @@ class SecureWire(Wire):
         stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
         super().__init__(sock)
         self._stream = trio.SSLStream(stream, context, server_side=True, https_compatible=True)
+        self._read_stopped = False
 
     async def shake_hands(self) -> None:
         """Agree on keys.
 
         Raises:
             trio.BrokenResourceError: the client does not speak TLS, or not this one.
+            trio.ClosedResourceError: it was told to stop meanwhile.
         """
         await self._stream.do_handshake()
 
     async def receive(self) -> bytes:
         """See `Wire.receive`."""
+        if self._read_stopped:
+            return b""
         try:
             return bytes(await self._stream.receive_some())
         except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
@@ -134,6 +156,13 @@ class SecureWire(Wire):
             await self._stream.send_all(data)
         except trio.BrokenResourceError as error:
             raise BrokenPipeError(str(error)) from error
+
+    def stop_reading(self) -> None:
+        """See `Wire.stop_reading`."""
+        # An end of the TCP stream inside of TLS is an attack to the TLS stream, which then
+        # sends no more either. This only wakes who reads.
+        self._read_stopped = True
+        trio.lowlevel.notify_closing(self.socket)
 
     async def finish_sending(self) -> None:
         """See `Wire.finish_sending`."""

@@ -18,9 +18,20 @@ if TYPE_CHECKING:
 logger: Final = logging.getLogger("genmcp.transport")
 
 
-def make_hypercorn_config(config: PortConfig) -> Config:
+class RunnerConfig(Config):
+    """Hypercorn's configuration, and what it has no word for.
+
+    Attributes:
+        max_headers: see `PortConfig`.
+    """
+
+    max_headers: int
+
+
+def make_hypercorn_config(config: PortConfig) -> RunnerConfig:
     """Return the Hypercorn configuration its protocol classes work by."""
-    theirs = Config()
+    theirs = RunnerConfig()
+    theirs.max_headers = config.max_headers
     # Given a logger, Hypercorn uses it as it is; given a name, it would add handlers.
     theirs.errorlog = logger
     theirs.include_server_header = False

@@ -9,15 +9,15 @@ from __future__ import annotations
 import errno
 import math
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Final, cast
 
 import trio
 
-from genmcp.errors import InternalError
+from genmcp.transport.no_room import FULL, FULL_FOR_ADDRESS
 from genmcp.transport.runner.config import logger
 from genmcp.transport.runner.connection import Connection
 from genmcp.transport.runner.crash import split_crash
-from genmcp.wire.messages import write_error
 
 if TYPE_CHECKING:
     import ssl
@@ -29,14 +29,6 @@ _MAX_REFUSALS: Final = 100
 _RETRY_ACCEPT_SECONDS: Final = 0.1
 # What accept() reports when the process or the machine has no room for one more.
 _NO_ROOM: Final = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
-_FULL_BODY: Final = write_error(None, InternalError("The server has no room for a connection"))
-_FULL: Final = (
-    b"HTTP/1.1 503 Service Unavailable\r\n"
-    b"content-type: application/json\r\n"
-    b"content-length: %d\r\n"
-    b"retry-after: 1\r\n"
-    b"connection: close\r\n\r\n%s" % (len(_FULL_BODY), _FULL_BODY)
-)
 
 
 class Door:
@@ -55,6 +47,7 @@ class Door:
         self._secure = secure
         self._nursery = connections
         self._connections: set[Connection] = set()
+        self._by_address: Counter[str] = Counter()
         self._full = False
         self._refusals = 0
 
@@ -86,11 +79,14 @@ class Door:
 
     async def _take(self, stream: PlainStream) -> None:
         """Serve one connection, whose failure stays its own."""
-        if not self._make_room():
-            await self._refuse(stream)
+        address = _read_address(stream)
+        refusal = self._find_refusal(address)
+        if refusal is not None:
+            await self._refuse(stream, refusal)
             return
         connection = Connection(self._secure_stream(stream), self._service)
         self._connections.add(connection)
+        self._by_address[address] += 1
         try:
             await connection.run()
         except BaseException as error:  # noqa: BLE001 - see what is raised again
@@ -101,11 +97,19 @@ class Door:
                 raise rest from None
         finally:
             self._connections.discard(connection)
+            self._by_address -= Counter([address])  # without those at zero
 
     def _secure_stream(self, stream: PlainStream) -> PlainStream | SecureStream:
         if self._secure is None:
             return stream
         return trio.SSLStream(stream, self._secure, server_side=True, https_compatible=True)
+
+    def _find_refusal(self, address: str) -> bytes | None:
+        limit = self._service.config.max_connections_per_address
+        if limit is not None and address and self._by_address[address] >= limit:
+            logger.info("refused a connection: max_connections_per_address from %s", address)
+            return FULL_FOR_ADDRESS
+        return None if self._make_room() else FULL
 
     def _make_room(self) -> bool:
         """Tell whether one more connection may be had, closing an idle one if need be."""
@@ -130,13 +134,13 @@ class Door:
             longest.close_if_idle()
         return longest is not None
 
-    async def _refuse(self, stream: PlainStream) -> None:
-        """Say that the server is full, and read the request away so that this arrives."""
+    async def _refuse(self, stream: PlainStream, refusal: bytes) -> None:
+        """Say why, and read the request away so that this arrives."""
         if self._secure is None and self._refusals < _MAX_REFUSALS:
             self._refusals += 1
             try:
                 with trio.move_on_after(_REFUSAL_SECONDS):
-                    await stream.send_all(_FULL)
+                    await stream.send_all(refusal)
                     await stream.send_eof()
                     while await stream.receive_some():
                         pass
@@ -145,6 +149,14 @@ class Door:
             finally:
                 self._refusals -= 1
         await trio.aclose_forcefully(stream)
+
+
+def _read_address(stream: PlainStream) -> str:
+    try:
+        name: object = stream.socket.getpeername()
+    except OSError:
+        return ""  # gone already
+    return str(cast("tuple[object, ...]", name)[0]) if isinstance(name, tuple) else ""
 
 
 def _log_crash(crash: BaseException | None) -> None:

@@ -14,7 +14,7 @@ sent too early.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 
 import h11
 import trio
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from genmcp.transport.runner.application import Parts
+    from genmcp.transport.runner.config import RunnerConfig
 
 _READ_AHEAD_BYTES: Final = 64 * 1024
 _REFUSALS: Final = {
@@ -40,6 +41,7 @@ _REFUSALS: Final = {
     501: "The Transfer-Encoding is not one this server reads",
     505: "This server speaks HTTP/1.1",
 }
+_TOO_MANY: Final = "The request has more headers than max_headers allows"
 _MALFORMED: Final = "This is not well-formed HTTP"
 
 
@@ -59,9 +61,10 @@ class NothingMoreToRead(Exception):
 
 
 class _Refused(Exception):
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, reason: str | None = None) -> None:
         super().__init__(status)
         self.status = status
+        self.reason = reason
 
 
 class _Pause:
@@ -109,14 +112,31 @@ class _Pause:
             room -= len(data)
 
 
+class _Requests(h11.Connection):
+    """Does not read what follows the last request that there can be.
+
+    To h11 it is an error, which Hypercorn answers in the midst of the answer to the
+    request that was right.
+    """
+
+    def next_event(self) -> Any:
+        if self.their_state is h11.MUST_CLOSE and self.trailing_data[0]:
+            return h11.NEED_DATA
+        return super().next_event()
+
+
 class Http1(H11Protocol):
     """HTTP/1.0 and 1.1 on one connection."""
 
     def __init__(self, parts: Parts, reader: Reader, *, http2: bool) -> None:
         super().__init__(*parts)
+        self.connection = _Requests(
+            h11.SERVER, max_incomplete_event_size=self.config.h11_max_incomplete_size
+        )
         self.can_read = _Pause(reader, self.connection.receive_data)
         self._http2 = http2
         self._method_head = False
+        self._reason: str | None = None
 
     @property
     def unfinished(self) -> Literal["head", "body"] | None:
@@ -137,6 +157,7 @@ class Http1(H11Protocol):
         try:
             await super().handle(event)
         except _Refused as refusal:
+            self._reason = refusal.reason
             await self._send_error_response(refusal.status)
             await self.send(Closed())
 
@@ -156,6 +177,8 @@ class Http1(H11Protocol):
         # h11 measures only a head that arrives in pieces.
         if size > self.config.h11_max_incomplete_size:
             raise _Refused(431)
+        if len(event.headers) > cast("RunnerConfig", self.config).max_headers:
+            raise _Refused(431, _TOO_MANY)
         # h11 goes by Transfer-Encoding; a proxy that goes by the other sees another
         # next request than we do (RFC 9112, 6.1).
         if framings > 1:
@@ -205,7 +228,7 @@ class Http1(H11Protocol):
         self.keep_alive_requests += 1
 
     async def _send_error_response(self, status_code: int) -> None:
-        refusal = InvalidRequest(_REFUSALS.get(status_code, _MALFORMED))
+        refusal = InvalidRequest(self._reason or _REFUSALS.get(status_code, _MALFORMED))
         body = b"" if self._method_head else write_error(None, refusal)
         headers = [
             (b"content-type", b"application/json"),

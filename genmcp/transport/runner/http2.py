@@ -12,7 +12,7 @@ client leaves; and a shutdown does not overtake the end of an answer.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import trio
 from h2.errors import ErrorCodes
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     import h2.events
 
     from genmcp.transport.runner.application import Parts
+    from genmcp.transport.runner.config import RunnerConfig
+
+# :method, :scheme, :authority and :path
+_PSEUDO_HEADERS: Final = 4
 
 
 class _EndedStream:
@@ -94,6 +98,9 @@ class Http2(H2Protocol):
         method, path = fields.get(b":method", b"CONNECT"), fields.get(b":path", b"\xff")
         if method == b"CONNECT" or not (method.isascii() and path.isascii()):
             self.connection.reset_stream(stream_id, error_code=ErrorCodes.PROTOCOL_ERROR)
+            return
+        if len(request.headers) > cast("RunnerConfig", self.config).max_headers + _PSEUDO_HEADERS:
+            self.connection.reset_stream(stream_id, error_code=ErrorCodes.ENHANCE_YOUR_CALM)
             return
         await super()._create_stream(request)
         # Nothing has run since, so nothing is in the buffer this replaces.

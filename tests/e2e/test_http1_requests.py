@@ -1,0 +1,275 @@
+"""Requests that our own server could get wrong where Hypercorn could not, or differently."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+
+from genmcp.channel import Channel
+from genmcp.providers import Tool
+from genmcp.suite import Suite
+from genmcp.transport.serve import serve
+from tests.e2e.raw_http import (
+    GET,
+    HANG_GUARD_SECONDS,
+    Running,
+    Streaming,
+    connect,
+    hello,
+    read_all,
+    read_status,
+    running,
+)
+
+UPGRADE = GET[:-2] + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+
+
+@pytest.mark.parametrize("chunk", [b"none\r\n", b"1\nx\r\n", b"-1\r\n", b"1\r\nxy\r\n"])
+async def test_a_bad_chunk_right_behind_its_head_is_refused_at_once(chunk: bytes) -> None:
+    async with serving(SUITE) as server, await connect(server) as stream:
+        head, _, _ = call("echo").partition(b"Content-Length")
+        await stream.send_all(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk)
+        # The client waits, and says nothing more.
+        assert read_status(await read_all(stream)) == 400
+
+
+async def test_an_unknown_verb_behind_a_request_is_refused_at_once() -> None:
+    async with running(hello) as server, await connect(server) as stream:
+        await stream.send_all(GET + b"BREW / HTTP/1.1\r\nHost: a\r\n\r\n")
+        first, _, second = (await read_all(stream)).partition(b"hello")
+        assert (read_status(first), read_status(second)) == (200, 405)
+
+
+async def test_a_thousand_offers_to_upgrade_in_a_row_are_each_answered() -> None:
+    async with (
+        running(hello) as server,
+        await connect(server) as stream,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(stream.send_all, UPGRADE * 1000)
+        received = b""
+        while received.count(b"hello") < 1000:
+            data = await stream.receive_some()
+            assert data
+            received += data
+
+
+async def test_a_flood_of_pipelined_requests_lets_others_have_their_turn() -> None:
+    answered = 0
+
+    async def count(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal answered
+        answered += 1
+        await hello(scope, receive, send)
+
+    async with (
+        running(count) as server,
+        await connect(server) as stream,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(stream.send_all, GET * 2000)
+        nursery.start_soon(read_all, stream)
+        before, most = 0, 0
+        while answered < 2000:
+            await trio.lowlevel.checkpoint()
+            most = max(most, answered - before)
+            before = answered
+        nursery.cancel_scope.cancel()
+    assert most <= 32
+
+
+async def test_http_1_0_that_is_kept_alive_is_told_so() -> None:
+    async with running(hello) as server, await connect(server) as stream:
+        for _ in range(2):
+            await stream.send_all(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            received = b""
+            while not received.endswith(b"hello"):
+                data = await stream.receive_some()
+                assert data
+                received += data
+            assert b"connection: keep-alive\r\n" in received
+
+
+async def test_a_refused_body_that_was_not_sent_yet_is_not_asked_for() -> None:
+    async with serving(SUITE) as server, await connect(server) as stream:
+        await stream.send_all(
+            b"POST /elsewhere HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+            b"Content-Length: 10\r\n\r\n"
+        )
+        assert read_status(await read_all(stream)) == 404
+
+
+@pytest.mark.parametrize("leave", ["close", "reset"])
+async def test_a_client_that_leaves_is_noticed_behind_more_than_is_read(leave: str) -> None:
+    app = Streaming()
+    async with running(app) as server:
+        stream = await connect(server)
+        await stream.send_all(GET)
+        await app.started.wait()
+        # More than is read ahead, and no more than the system takes besides.
+        await stream.send_all(GET * (400_000 // len(GET)))
+        if leave == "reset":
+            stream.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_LINGER, bytes([1] + [0] * 7))
+        await stream.aclose()
+        await app.left.wait()
+        assert app.told == "http.disconnect"
+
+
+async def test_a_flood_behind_the_last_answer_ends_with_the_connection() -> None:
+    async def flood(stream: trio.SocketStream) -> None:
+        try:
+            while True:
+                await stream.send_all(bytes(100_000))
+        except trio.BrokenResourceError:
+            return
+
+    async with running(hello) as server, await connect(server) as stream:
+        await stream.send_all(GET[:-2] + b"Connection: close\r\n\r\n")
+        await flood(stream)
+
+
+class LeaveOpen(Tool[dict[str, Any]], name="leave-open", description="Forgets a nursery."):
+    async def call(self, request: Any, channel: Channel) -> str:
+        async def produce() -> AsyncGenerator[int]:
+            async with trio.open_nursery():
+                yield 1
+                yield 2
+
+        self._kept = produce()
+        await self._kept.__anext__()
+        return "done"
+
+
+class Echo(Tool[dict[str, Any]], name="echo", description="Says it again."):
+    async def call(self, request: Any, channel: Channel) -> str:
+        return "echo"
+
+
+class Close(Tool[dict[str, Any]], name="close", description="Closes its own call."):
+    async def call(self, request: Any, channel: Channel) -> str:
+        channel.close()
+        await trio.sleep_forever()
+        return "never"
+
+
+class Slow(Tool[dict[str, Any]], name="slow", description="Takes a moment."):
+    async def call(self, request: Any, channel: Channel) -> str:
+        await trio.sleep(0.01)
+        return "slow"
+
+
+class Interrupt(Tool[dict[str, Any]], name="exit", description="Ends the process, it thinks."):
+    async def call(self, request: Any, channel: Channel) -> str:
+        await trio.sleep(0.01)
+        raise SystemExit(3)
+
+
+SUITE = Suite(
+    server_name="test",
+    server_version="1",
+    tools=[LeaveOpen(), Echo(), Close(), Slow(), Interrupt()],
+)
+
+
+@asynccontextmanager
+async def serving(suite: Suite, **options: Any) -> AsyncGenerator[Running]:
+    stop, ended = trio.Event(), trio.Event()
+
+    async def run(task_status: trio.TaskStatus[list[str]]) -> None:
+        try:
+            await serve(
+                suite, port=0, secret_key="k" * 32, stop=stop, task_status=task_status, **options
+            )
+        finally:
+            ended.set()
+
+    with trio.fail_after(HANG_GUARD_SECONDS):
+        async with trio.open_nursery() as nursery:
+            urls = await nursery.start(run)
+            yield Running([url.removesuffix("/mcp") for url in urls], stop, ended)
+            nursery.cancel_scope.cancel()
+
+
+def call(name: str, **more: str) -> bytes:
+    body = (
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s","arguments":{},'
+        b'"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+        b'"io.modelcontextprotocol/clientCapabilities":{}}}}' % name.encode()
+    )
+    return (
+        b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Accept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2026-07-28\r\n"
+        b"Mcp-Method: tools/call\r\nMcp-Name: %s\r\nContent-Length: %d\r\n\r\n%s"
+        % (name.encode(), len(body), body)
+    )
+
+
+async def test_a_call_that_tears_its_task_apart_costs_no_other_call() -> None:
+    async with serving(SUITE) as server:
+        async with await connect(server) as stream:
+            await stream.send_all(call("leave-open") + call("echo"))
+            received = await read_all(stream)
+            # One answer to one request: what followed it is for another connection.
+            assert received.count(b"HTTP/1.1 200 OK") == received.count(b"HTTP/1.1 ") == 1
+            assert b"error" not in received
+        async with await connect(server) as stream:
+            await stream.send_all(call("echo"))
+            assert b'"echo"' in await stream.receive_some()
+
+
+@pytest.mark.parametrize("name", ["close", "exit"])
+async def test_what_follows_a_call_that_was_ended_is_answered(name: str) -> None:
+    async with serving(SUITE) as server, await connect(server) as stream:
+        await stream.send_all(call(name) + call("slow") + call("echo"))
+        received = b""
+        while b'"echo"' not in received:
+            data = await stream.receive_some()
+            assert data
+            received += data
+        assert received.count(b"HTTP/1.1 ") == 3
+        assert received.index(b"-32603") < received.index(b'"slow"') < received.index(b'"echo"')
+
+
+async def test_a_client_that_half_closes_behind_several_calls_gets_all_their_answers() -> None:
+    async with serving(SUITE) as server, await connect(server) as stream:
+        await stream.send_all(call("slow") * 5 + call("echo"))
+        await stream.send_eof()
+        received = await read_all(stream)
+    assert (received.count(b'"slow"'), received.count(b'"echo"')) == (5, 1)
+
+
+async def test_a_body_in_a_hundred_thousand_chunks_is_read() -> None:
+    async with serving(SUITE) as server, await connect(server) as stream:
+        head, _, rest = call("echo").partition(b"Content-Length")
+        body = rest.partition(b"\r\n\r\n")[2]
+        padded = body[:-1] + b" " * (100_000 - len(body)) + body[-1:]
+        chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in padded)
+        await stream.send_all(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks)
+        await stream.send_all(b"0\r\n\r\n")
+        assert b'"echo"' in await stream.receive_some()
+
+
+async def test_head_of_the_endpoint_is_refused_without_a_body() -> None:
+    async with serving(SUITE) as server, await connect(server) as stream:
+        await stream.send_all(b"HEAD /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        received = await read_all(stream)
+        assert read_status(received) == 405
+        assert received.endswith(b"\r\n\r\n")
+
+
+async def test_a_client_that_sends_on_and_on_while_its_call_runs_is_read_no_further() -> None:
+    app = Streaming()
+    async with running(app) as server, await connect(server) as stream:
+        await stream.send_all(GET)
+        await app.started.wait()
+        sent = 0
+        with trio.move_on_after(1):
+            while sent < 50_000_000:
+                await stream.send_all(GET * 2000)
+                sent += len(GET) * 2000
+        assert sent < 50_000_000
+        assert app.open == 1
