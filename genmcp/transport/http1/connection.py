@@ -54,7 +54,7 @@ class Connection:
         wire: its bytes.
         service: what all connections share.
         client: the address and port it comes from, or `None`.
-        server: the address and port it came to, or `None`.
+        server: the address and port it came to; a path and `None` for a Unix socket.
         secure: whether it is TLS.
 
     Attributes:
@@ -69,7 +69,7 @@ class Connection:
         service: Service,
         *,
         client: tuple[str, int] | None,
-        server: tuple[str, int] | None,
+        server: tuple[str, int | None] | None,
         secure: bool,
     ) -> None:
         self.client_address = None if client is None else client[0]

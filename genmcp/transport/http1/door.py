@@ -20,6 +20,7 @@ from genmcp.errors import Overloaded
 from genmcp.mux.failure import is_crash
 from genmcp.transport.http1.connection import Connection, read_address
 from genmcp.transport.http1.wire import PlainWire, SecureWire
+from genmcp.transport.listeners import read_own_address
 from genmcp.wire.messages import write_error
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Door:
             wire,
             self._service,
             client=read_address(address),
-            server=read_address(sock.getsockname()),
+            server=read_own_address(sock.getsockname()),
             secure=self._secure is not None,
         )
         self._connections.add(connection)
