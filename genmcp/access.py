@@ -9,13 +9,12 @@ Spec: basic/authorization/index#token-handling
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
 import attrs
 
-from genmcp.errors import show
+from genmcp.errors import check_scope, show
 
 OFFLINE_ACCESS: Final = "offline_access"
 """The scope that asks for a refresh token. That is between client and issuer: a resource
@@ -26,9 +25,6 @@ Spec: basic/authorization/index#refresh-tokens
 
 CLOCK_SKEW_SECONDS: Final = 60.0
 """How far the clocks of issuer and server may differ when a token expires."""
-
-# RFC 6749, 3.3: visible ASCII without the quote and the backslash.
-_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")
 
 
 def read_scopes(given: object) -> frozenset[str]:
@@ -43,13 +39,7 @@ def read_scopes(given: object) -> frozenset[str]:
         raise TypeError(f'must be a list of scopes, such as ["files:read"], got {show(given)}')
     scopes = list(cast("Iterable[object]", given))
     for scope in scopes:
-        if not isinstance(scope, str):
-            raise TypeError(f"must hold only strings, got {show(scope)}")
-        if _SCOPE.match(scope) is None:
-            raise ValueError(
-                f"a scope is visible ASCII without spaces, quotes and backslashes, "
-                f"got {show(scope)}"
-            )
+        check_scope(scope)
         if scope == OFFLINE_ACCESS:
             raise ValueError(
                 f"{OFFLINE_ACCESS} is for clients to ask their authorization server for; "
