@@ -221,3 +221,22 @@ def test_expiry_is_checked_with_a_minute_of_grace(expires_at: float | None, good
         return
     with pytest.raises(InvalidToken, match="has expired"):
         authorization.check(access, RESOURCE)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"subject": None}, "subject must be a str"),
+        ({"subject": 7}, "subject must be a str"),
+        ({"subject": ""}, "subject must not be empty"),
+        ({"expires_at": "1700000000"}, "expires_at must be seconds"),
+        ({"expires_at": True}, "expires_at must be seconds"),
+        ({"audiences": "https://mcp.example.com"}, "collections of strings"),
+        ({"audiences": [7]}, "collections of strings"),
+        ({"scopes": [None]}, "collections of strings"),
+        ({"scopes": b"read"}, "collections of strings"),
+    ],
+)
+def test_what_no_token_says_is_no_access(wrong: Any, words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        Access(**{"subject": "ada", "audiences": [], **wrong})

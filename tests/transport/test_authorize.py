@@ -540,3 +540,16 @@ async def test_no_log_has_the_token_in_it(caplog: pytest.LogCaptureFixture) -> N
 def test_an_app_of_ones_own_checks_tokens_itself() -> None:
     with pytest.raises(TypeError, match="give token="):
         Client(make_app(), access=fake_access())
+
+
+async def test_a_token_of_nobody_is_a_fault_of_the_verifier(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Lookup(TokenVerifier):
+        async def verify(self, token: str) -> Access:
+            row: dict[str, Any] = {"user": None}
+            return attrs.evolve(fake_access(), subject=row["user"])
+
+    # Not let in as nobody, whose request states would be everybody's.
+    assert (await call(make_app(Lookup()))).status == 500
+    assert "subject must be a str" in caplog.text
