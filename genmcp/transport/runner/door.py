@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final, cast
 
 import trio
 
+from genmcp.mux.failure import split_crash
 from genmcp.errors import InternalError
 from genmcp.transport.runner.config import logger
 from genmcp.transport.runner.connection import Connection
-from genmcp.transport.runner.crash import split_crash
 from genmcp.wire.messages import write_error
 
 if TYPE_CHECKING:
