@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import trio
 
-from genmcp.mux.failure import split_crash
 from genmcp.errors import InternalError
+from genmcp.mux.failure import split_crash
 from genmcp.transport.runner.config import logger
 from genmcp.transport.runner.connection import Connection
 from genmcp.wire.messages import write_error
