@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from genmcp import Access, StreamableHTTP, TokenVerifier
+from genmcp.errors import InvalidRequest
 from genmcp.testing import fake_access
 from tests.transport.asgi_server import Connection, HandlerServer, call_body
 from tests.transport.test_authorize import make_app, with_token
@@ -61,3 +62,17 @@ async def test_cancellation_that_assigns_kept_is_its_fault(
     error_id = connection.json["error"]["data"]["errorId"]
     assert f"error id {error_id}" in caplog.text
     assert "Cancelled" in caplog.text
+
+
+async def test_what_a_nursery_of_assigns_raises_is_what_it_meant(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def assign(scope: Any) -> Any:
+        async with trio.open_nursery():
+            raise InvalidRequest("not you")
+
+    app = StreamableHTTP(HandlerServer(), assigns=assign)
+    connection = await Connection(call_body()).run(app)
+    assert connection.status == 400
+    assert connection.json["error"]["message"] == "not you"
+    assert "failed" not in caplog.text
