@@ -78,12 +78,24 @@ def test_spellings_of_one_resource_are_equal(one: str, other: str) -> None:
         "mcp.example.com/mcp",
         "https:///mcp",
         "",
+        # What Python's own parser takes out, or for another character.
+        "https://mcp.exa\nmple.com/mcp",
+        "https://mcp.example.com/m\tcp",
+        "\x01https://mcp.example.com/mcp",
+        " https://mcp.example.com/mcp",
+        "https://mcp.example.com/mcp ",
+        "https://mcp.example.com/mcp?",
     ],
 )
 def test_other_resources_differ(other: str) -> None:
     assert canonicalize(other) != canonicalize(RESOURCE)
     with pytest.raises(InvalidToken, match="was not issued for this server"):
         make().check(fake_access(audience=other), RESOURCE)
+
+
+def test_letters_that_look_alike_are_not_alike() -> None:
+    # In lower case, the sign for kelvin is a k.
+    assert canonicalize("https://ban\u212a.example") != canonicalize("https://bank.example")
 
 
 @pytest.mark.parametrize("name", ["api://default", "urn:x:y", "plain", "https://[broken"])
