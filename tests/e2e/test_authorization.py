@@ -403,6 +403,17 @@ def test_a_verifier_outlives_the_event_loop() -> None:
     assert len(issuer.requests) == 2
 
 
+async def test_a_verifier_serves_two_event_loops_at_once(issuer: Issuer) -> None:
+    app, token = make_app(issuer), issue(issuer)
+    for _ in range(2):
+        assert await status_of(app, token) == 200
+        # Each has its keys, kept by its own clock; neither takes away the other's.
+        assert await trio.to_thread.run_sync(trio.run, status_of, app, token) == 200
+        assert await status_of(app, token) == 200
+    # The first loop has asked once, and each of the two others.
+    assert len(issuer.requests) == 3
+
+
 # -- discovery -----------------------------------------------------------------------
 
 
