@@ -10,7 +10,8 @@ send must not decide how often the issuer is asked, or wait for:
   the others. It runs in a system task, and ends within its timeout;
 * however many keys are unknown, there are `min_refresh_seconds` between two fetches;
 * when one fails, the keys that are there stay in use for a while: an issuer that is away
-  for a minute does not log everybody out.
+  for a minute does not log everybody out. Nor does one that hangs hold everybody up: after
+  the first that failed, whose key is there does not wait for the next.
 """
 
 from __future__ import annotations
@@ -58,6 +59,11 @@ class _Run:
     fetching: trio.Event | None = None
     failed: bool = False
 
+    def has_keys(self, stale_seconds: float = 0.0) -> bool:
+        """Tell whether there are keys that were fresh this long ago."""
+        kept = self.kept
+        return kept is not None and trio.current_time() < kept.fresh_until + stale_seconds
+
 
 class JwkSet:
     """An issuer's keys, at a URL or found by its metadata.
@@ -89,7 +95,13 @@ class JwkSet:
         Cancellation: a fetch goes on, for those who wait for it too.
         """
         run = self._find_run()
-        if run.kept is None or trio.current_time() >= run.kept.fresh_until:
+        if not run.has_keys():
+            self._start_fetch(run)
+            # What failed the last time may fail again, and take its time for it.
+            if run.failed and run.has_keys(MAX_STALE_SECONDS):
+                key = self._find_kept(run, kid, algorithm)
+                if key is not None:
+                    return key
             await self._refresh(run)
         key = self._find_kept(run, kid, algorithm)
         if key is None and await self._refresh(run):
@@ -109,10 +121,9 @@ class JwkSet:
         return run
 
     def _find_kept(self, run: _Run, kid: str | None, algorithm: str) -> Key | None:
-        kept = run.kept
-        if kept is None or trio.current_time() >= kept.fresh_until + MAX_STALE_SECONDS:
+        if run.kept is None or not run.has_keys(MAX_STALE_SECONDS):
             raise self._unavailable(run)
-        return kept.keys.find(kid, algorithm)
+        return run.kept.keys.find(kid, algorithm)
 
     def _unavailable(self, run: _Run) -> VerifierUnavailable:
         return VerifierUnavailable(
@@ -121,17 +132,21 @@ class JwkSet:
         )
 
     async def _refresh(self, run: _Run) -> bool:
-        """Wait for a fetch, and start one if it may be; return whether there was one."""
-        fetching = run.fetching
+        """Wait for a fetch, if there may be one; return whether there was."""
+        fetching = self._start_fetch(run)
         if fetching is None:
-            if trio.current_time() < run.next_fetch:
-                return False
-            # Counted from its start, or whoever leaves early could start the next.
-            run.next_fetch = trio.current_time() + self._min_refresh_seconds
-            fetching = run.fetching = trio.Event()
-            trio.lowlevel.spawn_system_task(self._run_fetch, run, fetching)
+            return False
         await fetching.wait()
         return True
+
+    def _start_fetch(self, run: _Run) -> trio.Event | None:
+        """Return what tells the end of the fetch under way; start one if it may be."""
+        if run.fetching is None and trio.current_time() >= run.next_fetch:
+            # Counted from its start, or whoever leaves early could start the next.
+            run.next_fetch = trio.current_time() + self._min_refresh_seconds
+            run.fetching = trio.Event()
+            trio.lowlevel.spawn_system_task(self._run_fetch, run, run.fetching)
+        return run.fetching
 
     async def _run_fetch(self, run: _Run, done: trio.Event) -> None:
         try:
@@ -152,6 +167,14 @@ class JwkSet:
             done.set()
 
     async def _fetch(self, run: _Run) -> _Kept:
+        try:
+            # Of the whole: looking for the keys is several requests, each with this time.
+            with trio.fail_after(self._timeout_seconds):
+                return await self._fetch_keys(run)
+        except trio.TooSlowError:
+            raise FetchError(f"not here within {self._timeout_seconds:g} s") from None
+
+    async def _fetch_keys(self, run: _Run) -> _Kept:
         url = self._given_url or run.found_url
         if url is None:
             url = await find_jwks_url(self._issuer, timeout_seconds=self._timeout_seconds)

@@ -334,6 +334,68 @@ async def test_a_slow_issuer_is_given_up(issuer: Issuer, mock_clock: MockClock) 
     assert await status_of(app, token) == 200
 
 
+async def test_an_issuer_that_hangs_holds_up_nobody_whose_key_is_there(
+    issuer: Issuer, mock_clock: MockClock
+) -> None:
+    app, token = make_app(issuer), issue(issuer)
+    statuses: list[int] = []
+
+    async def one() -> None:
+        statuses.append(await status_of(app, token))
+
+    await one()
+    issuer.gate = trio.Event()
+    mock_clock.jump(jwks.DEFAULT_TTL_SECONDS)
+    async with trio.open_nursery() as calls:
+        calls.start_soon(one)
+        await wait_all_tasks_blocked(0.05)
+        # One has to find out; after it, nobody waits, since time stands still.
+        assert statuses == [200]
+        mock_clock.jump(5)
+        await wait_all_tasks_blocked(0.05)
+        for served in range(3, 6):
+            mock_clock.jump(10)
+            calls.start_soon(one)
+            await wait_all_tasks_blocked(0.05)
+            assert statuses == [200] * served
+            assert len(issuer.requests) == served
+            mock_clock.jump(5)
+            await wait_all_tasks_blocked(0.05)
+    # Nor does a withdrawn key last longer, once the issuer is back.
+    issuer.gate.set()
+    issuer.documents["/jwks"] = publish(RSA)
+    mock_clock.jump(10)
+    await one()
+    await wait_all_tasks_blocked(0.05)
+    await one()
+    assert statuses == [*[200] * 6, 401]
+
+
+async def test_metadata_and_keys_have_one_time_together(
+    issuer: Issuer, mock_clock: MockClock
+) -> None:
+    app, token = make_app(issuer, JwtVerifier(issuer=issuer.url)), issue(issuer)
+    issuer.gate = trio.Event()
+    statuses: list[int] = []
+
+    async def one() -> None:
+        statuses.append(await status_of(app, token))
+
+    async with trio.open_nursery() as calls:
+        calls.start_soon(one)
+        await wait_all_tasks_blocked(0.05)
+        mock_clock.jump(4.9)
+        issuer.gate.set()
+        issuer.gate = trio.Event()
+        # It is not there, and not at the next place either.
+        await wait_all_tasks_blocked(0.05)
+        assert len(issuer.requests) == 2
+        mock_clock.jump(0.2)
+        await wait_all_tasks_blocked(0.05)
+        assert statuses == [503]
+        issuer.gate.set()
+
+
 async def test_a_client_that_leaves_takes_nothing_from_the_others(issuer: Issuer) -> None:
     app, token = make_app(issuer), issue(issuer)
     issuer.gate = trio.Event()
