@@ -17,6 +17,7 @@ send must not decide how often the issuer is asked, or wait for:
 from __future__ import annotations
 
 import logging
+import math
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -152,7 +153,11 @@ class JwkSet:
         try:
             run.kept = await self._fetch(run)
             run.failed = False
-        except Exception as error:  # noqa: BLE001 - what a system task raises ends the program
+        except BaseException as error:
+            # Native code has panics that are no Exception, and what a system task raises
+            # ends the program. It is cancelled only when that ends anyway.
+            if trio.current_effective_deadline() == -math.inf:
+                raise
             run.failed = True
             run.found_url = None
             expected = isinstance(error, FetchError | ValueError)

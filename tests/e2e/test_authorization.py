@@ -315,6 +315,20 @@ async def test_what_is_no_document_of_keys_is_not_taken(
     assert why in caplog.text
 
 
+async def test_a_parser_that_panics_ends_no_program(
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class PanicException(BaseException):
+        """As native code raises it: no `Exception`."""
+
+    def panic(document: Any) -> Any:
+        raise PanicException("index out of bounds")
+
+    monkeypatch.setattr(jwks, "read_keys", panic)
+    assert await status_of(make_app(issuer), issue(issuer)) == 503
+    assert "index out of bounds" in caplog.text
+
+
 async def test_a_slow_issuer_is_given_up(issuer: Issuer, mock_clock: MockClock) -> None:
     app, token = make_app(issuer), issue(issuer)
     issuer.gate = trio.Event()
