@@ -9,13 +9,12 @@ Spec: basic/authorization/index#token-handling
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
 import attrs
 
-from genmcp.errors import show
+from genmcp.errors import check_scope, show
 
 OFFLINE_ACCESS: Final = "offline_access"
 """The scope that asks for a refresh token. That is between client and issuer: a resource
@@ -26,9 +25,6 @@ Spec: basic/authorization/index#refresh-tokens
 
 CLOCK_SKEW_SECONDS: Final = 60.0
 """How far the clocks of issuer and server may differ when a token expires."""
-
-# RFC 6749, 3.3: visible ASCII without the quote and the backslash.
-_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")
 
 
 def read_scopes(given: object) -> frozenset[str]:
@@ -43,13 +39,7 @@ def read_scopes(given: object) -> frozenset[str]:
         raise TypeError(f'must be a list of scopes, such as ["files:read"], got {show(given)}')
     scopes = list(cast("Iterable[object]", given))
     for scope in scopes:
-        if not isinstance(scope, str):
-            raise TypeError(f"must hold only strings, got {show(scope)}")
-        if _SCOPE.match(scope) is None:
-            raise ValueError(
-                f"a scope is visible ASCII without spaces, quotes and backslashes, "
-                f"got {show(scope)}"
-            )
+        check_scope(scope)
         if scope == OFFLINE_ACCESS:
             raise ValueError(
                 f"{OFFLINE_ACCESS} is for clients to ask their authorization server for; "
@@ -59,9 +49,25 @@ def read_scopes(given: object) -> frozenset[str]:
 
 
 def _freeze(names: Iterable[str]) -> frozenset[str]:
-    if isinstance(names, str):
-        raise TypeError(f"audiences and scopes are collections of strings, got {names!r}")
-    return frozenset(names)
+    given: Iterable[object] = [None] if isinstance(names, str) else names
+    frozen = frozenset(given)
+    if not all(isinstance(name, str) for name in frozen):
+        raise TypeError(f"audiences and scopes are collections of strings, got {show(names)}")
+    return cast("frozenset[str]", frozen)
+
+
+def _check_subject(_: Any, field: attrs.Attribute[str], value: object) -> None:
+    # A verifier reads it out of a token or a table, where it may be missing or a number;
+    # and without one all who lack it would be one caller, and nobody in particular.
+    if not isinstance(value, str):
+        raise TypeError(f"Access: subject must be a str, got {show(value)}")
+    if not value:
+        raise ValueError("Access: subject must not be empty")
+
+
+def _check_time(_: Any, field: attrs.Attribute[float | None], value: object) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise TypeError(f"Access: expires_at must be seconds since 1970, got {show(value)}")
 
 
 @attrs.frozen(kw_only=True)
@@ -78,14 +84,17 @@ class Access:
         issuer: who issued it.
         expires_at: when it ends, in seconds since 1970, or `None` if it does not say.
         claims: everything it says, for the application. Not for logs.
+
+    Raises:
+        TypeError, ValueError: naming the attribute.
     """
 
-    subject: str
+    subject: str = attrs.field(validator=_check_subject)
     audiences: frozenset[str] = attrs.field(converter=_freeze)
     scopes: frozenset[str] = attrs.field(default=frozenset[str](), converter=_freeze)
     client_id: str | None = None
     issuer: str | None = None
-    expires_at: float | None = None
+    expires_at: float | None = attrs.field(default=None, validator=_check_time)
     claims: dict[str, Any] = attrs.field(factory=dict[str, Any], repr=False)
 
     def find_seconds_left(self, now: float) -> float | None:

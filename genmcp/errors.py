@@ -13,6 +13,7 @@ Spec: basic/index#error-codes
 from __future__ import annotations
 
 import math
+import re
 import reprlib
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
@@ -48,6 +49,9 @@ ALLOCATED_CODES: Final = frozenset(
 )
 """The codes inside the reserved range that this protocol revision defines."""
 
+
+# RFC 6749, 3.3: visible ASCII without the quote and the backslash.
+_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")
 
 _MAX_LINE: Final = 500
 _SHORT: Final = reprlib.Repr()
@@ -221,6 +225,10 @@ class InsufficientScope(InvalidRequest):
         required: every scope the request needs, those the token has included, so that
             one new token is enough.
 
+    Raises:
+        TypeError, ValueError: there is something in it that is no scope. Scopes go into a
+            header, and what is made of arguments could write parameters of its own there.
+
     Wire form: -32600, HTTP 403, `data: {"requiredScopes": [...]}`; over HTTP with
     `WWW-Authenticate: Bearer error="insufficient_scope", scope="..."`.
 
@@ -228,7 +236,14 @@ class InsufficientScope(InvalidRequest):
     """
 
     def __init__(self, required: Iterable[str]) -> None:
-        self.required = tuple(sorted(set(required)))
+        if isinstance(required, str):
+            raise TypeError(
+                f'required must be a list of scopes, such as ["files:read"], got {show(required)}'
+            )
+        given = set(required)
+        for scope in given:
+            check_scope(scope)
+        self.required = tuple(sorted(given))
         super().__init__(
             f"This request needs an access token with the scopes: {' '.join(self.required)}",
             data={"requiredScopes": list(self.required)},
@@ -339,6 +354,21 @@ def show_line(text: str, most: int = _MAX_LINE) -> str:
     """
     line = text if len(text) <= most else f"{text[:most]}..."
     return line if line.isprintable() else repr(line)[1:-1]
+
+
+def check_scope(scope: object) -> None:
+    """Refuse what is no scope of OAuth.
+
+    Raises:
+        TypeError: it is not a string.
+        ValueError: it has characters that no scope has.
+    """
+    if not isinstance(scope, str):
+        raise TypeError(f"must hold only strings, got {show(scope)}")
+    if _SCOPE.match(scope) is None:
+        raise ValueError(
+            f"a scope is visible ASCII without spaces, quotes and backslashes, got {show(scope)}"
+        )
 
 
 def find_sole_leaf(error: BaseException) -> BaseException:

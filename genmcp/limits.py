@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias, TypedDict
 
 import attrs
@@ -92,10 +93,12 @@ class RateLimit:
             ValueError: it is none.
         """
         match = _RATE_TEXT.fullmatch(text)
-        if match is None or match["unit"] not in _UNIT_SECONDS:
-            raise ValueError(f'a rate limit, such as "1000/60s" or "100/minute", got {show(text)}')
-        count = 1 if match["count"] is None else float(match["count"])
-        return cls(int(match["calls"]), count * _UNIT_SECONDS[match["unit"]])
+        if match is not None and match["unit"] in _UNIT_SECONDS:
+            # Numbers of that look may be none, or out of range; all are told the same.
+            with suppress(ValueError):
+                count = 1 if match["count"] is None else float(match["count"])
+                return cls(int(match["calls"]), count * _UNIT_SECONDS[match["unit"]])
+        raise ValueError(f'a rate limit, such as "1000/60s" or "100/minute", got {show(text)}')
 
     def __str__(self) -> str:
         return f"{self.calls}/{_show_number(self.per_seconds)}s"

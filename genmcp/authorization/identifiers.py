@@ -27,8 +27,12 @@ def canonicalize(name: str) -> str:
 
     Scheme and host are in lower case, and the scheme's own port and one trailing slash
     are left out. What is no URL with a host (issuers name resources as they like) stays
-    as it is; so does one with a fragment, which names no resource.
+    as it is; so does one with a fragment, which names no resource, and one with other
+    characters than URLs have: `urlsplit` takes line breaks out of names, and there are
+    letters outside of ASCII that are in ASCII once they are in lower case.
     """
+    if _URL.match(name) is None:
+        return name
     try:
         parts = urlsplit(name)
         port = parts.port
@@ -41,7 +45,7 @@ def canonicalize(name: str) -> str:
         port = None
     user = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
     authority = user + (host if port is None else f"{host}:{port}")
-    query = f"?{parts.query}" if parts.query else ""
+    query = f"?{parts.query}" if "?" in name else ""
     return f"{parts.scheme}://{authority}{parts.path.removesuffix('/')}{query}"
 
 

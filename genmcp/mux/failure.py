@@ -13,6 +13,7 @@ The exceptions are trio's cancellation, which is how a call is ended, and
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 from typing import cast
 
@@ -33,6 +34,23 @@ def is_crash(error: BaseException) -> bool:
         return not isinstance(error, trio.Cancelled | KeyboardInterrupt)
     group = cast("BaseExceptionGroup[BaseException]", error)
     return group.subgroup((trio.Cancelled, KeyboardInterrupt)) is None
+
+
+def split_crash(error: BaseException) -> tuple[BaseException | None, BaseException | None]:
+    """Return what of `error` crashed, and what has to be raised again.
+
+    To be raised again is a cancellation that is being delivered, and
+    `KeyboardInterrupt`. A cancellation that was kept and is raised outside of its scope
+    is a crash: it would end whatever it comes across.
+    """
+    delivered = trio.current_effective_deadline() == -math.inf
+
+    def is_own(one: BaseException) -> bool:
+        return is_crash(one) or (isinstance(one, trio.Cancelled) and not delivered)
+
+    if isinstance(error, BaseExceptionGroup):
+        return cast("BaseExceptionGroup[BaseException]", error).split(is_own)
+    return (error, None) if is_own(error) else (None, error)
 
 
 def is_interrupt(error: BaseException) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 import trio
 
@@ -75,14 +76,23 @@ class Mux:
             max_streams_per_caller=_if_given(limits.max_streams_per_caller),
         )
         completion = _if_given(limits.completion_rate_limit)
-        by_method = {
+        self._rate_limits = {
             mcp.CallToolRequest.method: ("rate_limit", _if_given(limits.rate_limit)),
             mcp.CompleteRequest.method: ("completion_rate_limit", completion),
         }
-        self.rates = Rates(by_method, trio.current_time)
+        self._rates = WeakKeyDictionary[trio.lowlevel.TrioToken, Rates]()
         self._calls: set[Call] = set()
         self._last_call_ended = trio.lowlevel.ParkingLot()
         self._draining = False
+
+    @property
+    def rates(self) -> Rates:
+        """What was called so far, in this run of trio: another one has another clock."""
+        run = trio.lowlevel.current_trio_token()
+        rates = self._rates.get(run)
+        if rates is None:
+            rates = self._rates[run] = Rates(self._rate_limits, trio.current_time)
+        return rates
 
     @property
     def open_calls(self) -> int:

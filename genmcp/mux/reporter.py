@@ -62,7 +62,7 @@ class Reporter:
         for observer in self._observers:
             _check(observer)
         self.observed = bool(self._observers)
-        self._failed: set[tuple[Observer, str]] = set()
+        self._failed: set[tuple[int, str]] = set()
 
     def start(self, call: CallInfo) -> list[Entered]:
         """Tell of a call that begins; return what was entered for it."""
@@ -110,9 +110,11 @@ class Reporter:
 
     def _log_once(self, observer: Observer, hook: str, error: BaseException) -> None:
         # One line for every call would fill disks.
-        if (observer, hook) in self._failed:
+        # By identity: an observer that compares by value cannot be hashed.
+        failed = id(observer), hook
+        if failed in self._failed:
             return
-        self._failed.add((observer, hook))
+        self._failed.add(failed)
         name = f"{type(observer).__qualname__}.{hook}"
         _log.error("%s failed; this is logged once", name, exc_info=error)
 

@@ -18,6 +18,7 @@ import re
 import secrets
 import traceback
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 import attrs
 import trio
@@ -31,8 +32,10 @@ from genmcp.errors import (
     InvalidRequest,
     find_sole_leaf,
     show,
+    show_line,
 )
-from genmcp.mux.failure import is_crash
+from genmcp.mux.failure import split_crash
+from genmcp.telemetry import MAX_MESSAGE
 from genmcp.transport import headers as header
 from genmcp.transport.challenge import Challenges
 from genmcp.transport.inbound import Refusal
@@ -49,6 +52,8 @@ _log = logging.getLogger("genmcp.transport")
 
 MAX_TOKEN_BYTES: Final = 16_384
 """The longest access token looked at. Real ones are a few thousand bytes."""
+
+_MIN_SECRET_CHARACTERS: Final = 12
 
 _SCHEME: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TOKEN: Final = re.compile(rb"[A-Za-z0-9\-._~+/]+=*")
@@ -130,13 +135,14 @@ class Gate:
             work = self._verify(token)
             return await watch_over(work, exchange, self._timeout_seconds)
         except InvalidToken as error:
-            return self._refuse(401, "invalid_token", error.reason)
+            return self._refuse(401, "invalid_token", _hide(error.reason, token))
         except InsufficientScope as error:
             complete, headers = self.challenges.challenge(error)
             return Refusal(403, complete, headers=headers)
         except VerifierUnavailable as error:
             # The verifier has warned of it, once; this comes with every request.
-            _log.info("an access token cannot be verified: %s", error.reason)
+            reason = show_line(_hide(error.reason, token), MAX_MESSAGE)
+            _log.info("an access token cannot be verified: %s", reason)
             return _refuse_for_now(error.retry_after_seconds)
         except InternalError as error:
             return Refusal(500, error)
@@ -158,9 +164,12 @@ class Gate:
             leaf = find_sole_leaf(error)
             if isinstance(leaf, InvalidToken | VerifierUnavailable):
                 raise leaf from None
-            if not is_crash(error):
+            crash, rest = split_crash(error)
+            if crash is None:
                 raise
-            raise _mask(error, token) from None
+            masked = _mask(crash, token)
+            # What fails while it is given up is for the log alone.
+            raise (rest or masked) from None
         return self._authorization.check(access, self._resource)
 
     async def _ask(self, token: str) -> Access:
@@ -228,6 +237,18 @@ def _refuse_for_now(retry_after_seconds: int) -> Refusal:
 def _mask(error: BaseException, token: str) -> InternalError:
     """Return what the client may see of a verifier's fault; log the rest, but the token."""
     error_id = secrets.token_hex(8)
-    told = "".join(traceback.format_exception(error)).replace(token, "[the access token]")
+    told = _hide("".join(traceback.format_exception(error)), token)
     _log.error("verifying an access token failed, error id %s\n%s", error_id, told)
     return InternalError("Internal server error", data={"errorId": error_id})
+
+
+def _hide(text: object, token: str) -> str:
+    """Return what a verifier says without the token, also as it stands in a URL."""
+    told = str(text)
+    if len(token) < _MIN_SECRET_CHARACTERS:
+        # No secret, and perhaps a word that is said anyway: the token "expired" of a test,
+        # or the "e" of whoever wants the log unreadable.
+        return told
+    for spelling in (token, quote(token, safe="")):
+        told = told.replace(spelling, "[the access token]")
+    return told

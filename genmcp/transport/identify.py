@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import attrs
 import trio
 
-from genmcp.errors import InternalError, McpError
+from genmcp.errors import InternalError, McpError, find_sole_leaf
 from genmcp.transport.exchange import Scope
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.reply import OK, find_delay, find_status
@@ -58,10 +58,13 @@ class Identity:
             return caller
         try:
             return await watch_over(self._ask(scope, caller), exchange, self.timeout_seconds)
-        except McpError as error:
-            status = find_status(error)
+        except (McpError, BaseExceptionGroup) as error:
+            leaf = find_sole_leaf(error)
+            if not isinstance(leaf, McpError):
+                raise
+            status = find_status(leaf)
             return Refusal(
-                403 if status == OK else status, error, caller.request_id, find_delay(error)
+                403 if status == OK else status, leaf, caller.request_id, find_delay(leaf)
             )
         except trio.TooSlowError:
             slow = InternalError("It could not be found out in time who is calling")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import trio
 
 from genmcp.events import ClientGone
-from genmcp.mux.failure import is_crash
+from genmcp.mux.failure import is_crash, split_crash
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -57,6 +57,8 @@ async def watch_over(work: Coroutine[Any, Any, T], client: Client, timeout_secon
     Raises:
         ClientGone: the client left first.
         trio.TooSlowError: `work` took longer than `timeout_seconds`.
+        RuntimeError: `work` raised a cancellation that is not due, such as one it has kept
+            of somebody else who waited for the same thing.
         Exception: what `work` raises, as it is.
 
     Cancellation: `work` is cancelled.
@@ -68,11 +70,14 @@ async def watch_over(work: Coroutine[Any, Any, T], client: Client, timeout_secon
         with trio.move_on_after(timeout_seconds) as deadline:
             try:
                 results.append(await work)
-            except BaseException as error:
-                if not is_crash(error):
-                    raise
-                failure = error
+            except BaseException as error:  # noqa: BLE001 - see what is raised again
+                failure, rest = split_crash(error)
+                if rest is not None:
+                    raise rest from None
         nursery.cancel_scope.cancel()
+    if failure is not None and not is_crash(failure):
+        # It would pass for the end of this request, or of the whole server.
+        raise RuntimeError("a cancellation was raised outside of its scope") from failure
     if failure is not None:
         raise failure
     if deadline.cancelled_caught:

@@ -78,12 +78,24 @@ def test_spellings_of_one_resource_are_equal(one: str, other: str) -> None:
         "mcp.example.com/mcp",
         "https:///mcp",
         "",
+        # What Python's own parser takes out, or for another character.
+        "https://mcp.exa\nmple.com/mcp",
+        "https://mcp.example.com/m\tcp",
+        "\x01https://mcp.example.com/mcp",
+        " https://mcp.example.com/mcp",
+        "https://mcp.example.com/mcp ",
+        "https://mcp.example.com/mcp?",
     ],
 )
 def test_other_resources_differ(other: str) -> None:
     assert canonicalize(other) != canonicalize(RESOURCE)
     with pytest.raises(InvalidToken, match="was not issued for this server"):
         make().check(fake_access(audience=other), RESOURCE)
+
+
+def test_letters_that_look_alike_are_not_alike() -> None:
+    # In lower case, the sign for kelvin is a k.
+    assert canonicalize("https://ban\u212a.example") != canonicalize("https://bank.example")
 
 
 @pytest.mark.parametrize("name", ["api://default", "urn:x:y", "plain", "https://[broken"])
@@ -221,3 +233,22 @@ def test_expiry_is_checked_with_a_minute_of_grace(expires_at: float | None, good
         return
     with pytest.raises(InvalidToken, match="has expired"):
         authorization.check(access, RESOURCE)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"subject": None}, "subject must be a str"),
+        ({"subject": 7}, "subject must be a str"),
+        ({"subject": ""}, "subject must not be empty"),
+        ({"expires_at": "1700000000"}, "expires_at must be seconds"),
+        ({"expires_at": True}, "expires_at must be seconds"),
+        ({"audiences": "https://mcp.example.com"}, "collections of strings"),
+        ({"audiences": [7]}, "collections of strings"),
+        ({"scopes": [None]}, "collections of strings"),
+        ({"scopes": b"read"}, "collections of strings"),
+    ],
+)
+def test_what_no_token_says_is_no_access(wrong: Any, words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        Access(**{"subject": "ada", "audiences": [], **wrong})

@@ -315,6 +315,20 @@ async def test_what_is_no_document_of_keys_is_not_taken(
     assert why in caplog.text
 
 
+async def test_a_parser_that_panics_ends_no_program(
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class PanicException(BaseException):
+        """As native code raises it: no `Exception`."""
+
+    def panic(document: Any) -> Any:
+        raise PanicException("index out of bounds")
+
+    monkeypatch.setattr(jwks, "read_keys", panic)
+    assert await status_of(make_app(issuer), issue(issuer)) == 503
+    assert "index out of bounds" in caplog.text
+
+
 async def test_a_slow_issuer_is_given_up(issuer: Issuer, mock_clock: MockClock) -> None:
     app, token = make_app(issuer), issue(issuer)
     issuer.gate = trio.Event()
@@ -332,6 +346,68 @@ async def test_a_slow_issuer_is_given_up(issuer: Issuer, mock_clock: MockClock) 
     issuer.gate.set()
     mock_clock.jump(5)
     assert await status_of(app, token) == 200
+
+
+async def test_an_issuer_that_hangs_holds_up_nobody_whose_key_is_there(
+    issuer: Issuer, mock_clock: MockClock
+) -> None:
+    app, token = make_app(issuer), issue(issuer)
+    statuses: list[int] = []
+
+    async def one() -> None:
+        statuses.append(await status_of(app, token))
+
+    await one()
+    issuer.gate = trio.Event()
+    mock_clock.jump(jwks.DEFAULT_TTL_SECONDS)
+    async with trio.open_nursery() as calls:
+        calls.start_soon(one)
+        await wait_all_tasks_blocked(0.05)
+        # One has to find out; after it, nobody waits, since time stands still.
+        assert statuses == [200]
+        mock_clock.jump(5)
+        await wait_all_tasks_blocked(0.05)
+        for served in range(3, 6):
+            mock_clock.jump(10)
+            calls.start_soon(one)
+            await wait_all_tasks_blocked(0.05)
+            assert statuses == [200] * served
+            assert len(issuer.requests) == served
+            mock_clock.jump(5)
+            await wait_all_tasks_blocked(0.05)
+    # Nor does a withdrawn key last longer, once the issuer is back.
+    issuer.gate.set()
+    issuer.documents["/jwks"] = publish(RSA)
+    mock_clock.jump(10)
+    await one()
+    await wait_all_tasks_blocked(0.05)
+    await one()
+    assert statuses == [*[200] * 6, 401]
+
+
+async def test_metadata_and_keys_have_one_time_together(
+    issuer: Issuer, mock_clock: MockClock
+) -> None:
+    app, token = make_app(issuer, JwtVerifier(issuer=issuer.url)), issue(issuer)
+    issuer.gate = trio.Event()
+    statuses: list[int] = []
+
+    async def one() -> None:
+        statuses.append(await status_of(app, token))
+
+    async with trio.open_nursery() as calls:
+        calls.start_soon(one)
+        await wait_all_tasks_blocked(0.05)
+        mock_clock.jump(4.9)
+        issuer.gate.set()
+        issuer.gate = trio.Event()
+        # It is not there, and not at the next place either.
+        await wait_all_tasks_blocked(0.05)
+        assert len(issuer.requests) == 2
+        mock_clock.jump(0.2)
+        await wait_all_tasks_blocked(0.05)
+        assert statuses == [503]
+        issuer.gate.set()
 
 
 async def test_a_client_that_leaves_takes_nothing_from_the_others(issuer: Issuer) -> None:
@@ -401,6 +477,17 @@ def test_a_verifier_outlives_the_event_loop() -> None:
     app = trio.run(leave_it_half_way)
     assert trio.run(begin_anew, app) == 200
     assert len(issuer.requests) == 2
+
+
+async def test_a_verifier_serves_two_event_loops_at_once(issuer: Issuer) -> None:
+    app, token = make_app(issuer), issue(issuer)
+    for _ in range(2):
+        assert await status_of(app, token) == 200
+        # Each has its keys, kept by its own clock; neither takes away the other's.
+        assert await trio.to_thread.run_sync(trio.run, status_of, app, token) == 200
+        assert await status_of(app, token) == 200
+    # The first loop has asked once, and each of the two others.
+    assert len(issuer.requests) == 3
 
 
 # -- discovery -----------------------------------------------------------------------

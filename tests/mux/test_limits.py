@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from genmcp.channel import Channel
 from genmcp.errors import LimitExceeded, Overloaded
@@ -246,3 +246,22 @@ async def test_plain_handlers_can_count_too() -> None:
 
     mux = make_mux(handle)
     assert [type(await run_one(mux)) for _ in range(2)] == [Answered, Failed]
+
+
+def test_buckets_of_one_run_of_trio_are_not_those_of_the_next() -> None:
+    async def handle(channel: Channel) -> Any:
+        channel.check_rate("tools/call", "any", RateLimit(calls=5, per_seconds=60))
+        return DONE
+
+    mux = make_mux(handle)
+
+    async def ask() -> Any:
+        call, sink, _ = open_call(mux.server, mux=mux, **ADA)
+        await call.run()
+        return sink.events[-1]
+
+    ahead = MockClock()
+    ahead.jump(1_000)
+    # Clocks of trio begin anywhere: the first was ahead by what nobody knows.
+    assert trio.run(ask, clock=ahead) == Answered(DONE)
+    assert trio.run(ask, clock=MockClock()) == Answered(DONE)

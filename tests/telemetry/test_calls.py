@@ -461,6 +461,31 @@ async def test_observer_that_fails_harms_no_call_and_is_logged_once(
     assert failures[0].exc_info is not None
 
 
+@attrs.define
+class Unhashable(Observer):
+    """Cannot be hashed, as nothing can that attrs or dataclasses compare by value."""
+
+    told: int = 0
+
+    def call_started(self, call: CallInfo) -> None:
+        self.told += 1
+        raise ValueError("broken")
+
+
+async def test_observer_that_cannot_be_hashed_may_fail_too(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    observers = [Unhashable(), Unhashable()]
+    mux = Mux(HandlerServer(answering(DONE)), observers=observers)
+    for _ in range(2):
+        sink = RecordingSink()
+        await mux.open(request(), caller(), sink).run()
+        assert sink.events == [Answered(DONE)]
+    assert [one.told for one in observers] == [2, 2]
+    failures = [one for one in caplog.records if "this is logged once" in one.getMessage()]
+    assert len(failures) == 2
+
+
 class Awaited(Observer):
     async def call_ended(self, call: Any, ended: Any) -> None:  # type: ignore[override]
         pass

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import attrs
 import pytest
@@ -540,3 +541,74 @@ async def test_no_log_has_the_token_in_it(caplog: pytest.LogCaptureFixture) -> N
 def test_an_app_of_ones_own_checks_tokens_itself() -> None:
     with pytest.raises(TypeError, match="give token="):
         Client(make_app(), access=fake_access())
+
+
+async def test_a_token_of_nobody_is_a_fault_of_the_verifier(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Lookup(TokenVerifier):
+        async def verify(self, token: str) -> Access:
+            row: dict[str, Any] = {"user": None}
+            return attrs.evolve(fake_access(), subject=row["user"])
+
+    # Not let in as nobody, whose request states would be everybody's.
+    assert (await call(make_app(Lookup()))).status == 500
+    assert "subject must be a str" in caplog.text
+
+
+class Introspecting(TokenVerifier):
+    """Has the token in its URL, and in whatever goes wrong with that."""
+
+    def __init__(self, error: Callable[[str], Exception]) -> None:
+        self.error = error
+
+    async def verify(self, token: str) -> Access:
+        raise self.error(token)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        lambda token: VerifierUnavailable(f"GET /introspect?token={token}: refused\nFORGED LINE"),
+        lambda token: VerifierUnavailable(f"GET /introspect?token={quote(token, safe='')}"),
+        lambda token: InvalidToken(f"{token} is not known"),
+        lambda token: InvalidToken(ValueError(f"{token} is not known")),  # type: ignore[arg-type]
+        lambda token: LookupError(f"GET /introspect?token={quote(token, safe='')}"),
+    ],
+    ids=["unavailable", "quoted", "invalid", "an exception as reason", "crash"],
+)
+async def test_no_word_of_a_verifier_takes_the_token_into_log_or_answer(
+    error: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        connection = await call(make_app(Introspecting(error)), b"my.secret+token/==")
+    assert connection.status in {401, 500, 503}
+    everything = caplog.text + connection.body.decode() + str(connection.headers)
+    assert "[the access token]" in caplog.text
+    assert "my.secret" not in everything
+    assert not any(line.startswith("FORGED") for line in caplog.text.splitlines())
+
+
+async def test_a_token_too_short_for_a_secret_changes_no_word_of_a_reason() -> None:
+    app = make_app(FakeVerifier({"expired": fake_access(expires_at=1.0), "e": InvalidToken()}))
+    assert "has expired" in challenge(await call(app, b"expired"))
+    assert "is not valid" in challenge(await call(app, b"e"))
+
+
+async def test_what_a_verifier_raises_while_it_is_given_up_is_masked_too(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Nursing(TokenVerifier):
+        async def verify(self, token: str) -> Access:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.sleep_forever)
+                try:
+                    await trio.sleep_forever()
+                finally:
+                    raise LookupError(f"no answer for {token}")
+            raise AssertionError
+
+    connection = await call(make_app(Nursing()), b"my.secret.token")
+    assert connection.status == 503
+    assert "LookupError: no answer for [the access token]" in caplog.text
+    assert "my.secret.token" not in caplog.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,23 @@ def test_a_missing_scope_is_named_with_those_of_the_endpoint() -> None:
     assert error.data == {"requiredScopes": ["base", "use", "write"]}
     assert 'error="insufficient_scope"' in text(headers)
     assert 'scope="base use write"' in text(headers)
+
+
+@pytest.mark.parametrize(
+    "required",
+    [
+        ['files", resource_metadata="https://evil.example'],
+        ["files\r\nset-cookie: a=b"],
+        ["files read"],
+        ["grüße"],
+        [""],
+        [7],
+        "files:read",
+    ],
+)
+def test_what_is_no_scope_gets_into_no_header(required: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"scope|strings"):
+        InsufficientScope(required)
 
 
 @pytest.mark.parametrize(

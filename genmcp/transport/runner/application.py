@@ -14,8 +14,8 @@ from hypercorn.trio.lifespan import Lifespan
 from hypercorn.trio.task_group import TaskGroup
 from hypercorn.utils import LifespanFailureError
 
+from genmcp.mux.failure import split_crash
 from genmcp.transport.runner.config import logger
-from genmcp.transport.runner.crash import split_crash
 
 if TYPE_CHECKING:
     from hypercorn.config import Config

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final, cast
 
 import trio
 
+from genmcp.mux.failure import split_crash
 from genmcp.transport.no_room import FULL, FULL_FOR_ADDRESS
 from genmcp.transport.runner.config import logger
 from genmcp.transport.runner.connection import Connection
-from genmcp.transport.runner.crash import split_crash
 
 if TYPE_CHECKING:
     import ssl
