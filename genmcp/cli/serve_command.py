@@ -25,11 +25,11 @@ from genmcp.cli.watchdog import Watchdog
 from genmcp.cli.workers.beside import serve_beside
 from genmcp.cli.workers.seat import Seat
 from genmcp.cli.workers.supervise import supervise
+from genmcp.setting import name_flag, name_variable
 from genmcp.transport.asgi import SECRET_KEY_VARIABLE, StreamableHTTP
 from genmcp.transport.listeners import find_bound_host
 from genmcp.transport.port_config import PortConfig
 from genmcp.transport.serve import make_endpoint, serve
-from genmcp.transport.setting import name_flag, name_variable
 from genmcp.transport.signals import stopping_on_signals
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
 from genmcp.cli.target import SERVER_HELP
+from genmcp.setting import name_flag
 from genmcp.transport.proxies import ProxyHeaders
-from genmcp.transport.setting import name_flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

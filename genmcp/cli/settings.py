@@ -2,7 +2,7 @@
 
 Layer: cli. A flag comes before its variable, and both before the default, which is
 whoever's it is that the setting is for. The names are those of
-`genmcp.transport.setting`.
+`genmcp.setting`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 from genmcp.cli.target import UsageError
-from genmcp.transport.setting import name_flag, name_variable
+from genmcp.setting import name_flag, name_variable
 
 if TYPE_CHECKING:
     import argparse

@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from genmcp.setting import name_flag
 from genmcp.transport.origin import read_authority
-from genmcp.transport.setting import name_flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

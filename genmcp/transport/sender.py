@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from genmcp.errors import InvalidRequest
+from genmcp.setting import describe_setting, name_flag, name_variable
 from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
 from genmcp.transport.cors import ANY_ORIGIN, render_cors
 from genmcp.transport.headers import shorten, show
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.origin import ANY, HostRules, OriginRules, list_entries
-from genmcp.transport.setting import describe_setting, name_flag, name_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

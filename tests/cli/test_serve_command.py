@@ -27,9 +27,9 @@ from genmcp.cli.serve_command import split_grace
 from genmcp.cli.settings import Settings, read_number, read_or_none, read_whole_number
 from genmcp.cli.watchdog import Watchdog
 from genmcp.limits import Limits, RateLimit
+from genmcp.setting import name_flag
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.serve import PortOptions
-from genmcp.transport.setting import name_flag
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
 
 ROOT = Path(__file__).parents[2]

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from genmcp.errors import Overloaded
 from genmcp.mux.failure import is_crash
+from genmcp.transport.full import render_full
 from genmcp.transport.http1.connection import Connection, read_address
 from genmcp.transport.http1.wire import PlainWire, SecureWire
 from genmcp.transport.listeners import read_own_address
-from genmcp.wire.messages import write_error
 
 if TYPE_CHECKING:
     import ssl
@@ -35,27 +34,6 @@ _RETRY_ACCEPT_SECONDS: Final = 0.1
 _MAX_ACCEPTED_AT_ONCE: Final = 64
 # What accept() reports when the process or the machine has no room for one more.
 _NO_ROOM: Final = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
-
-
-def _render_full(setting: str) -> bytes:
-    body = write_error(
-        None,
-        Overloaded(
-            f"The server has no room for another connection ({setting})",
-            setting=setting,
-            retry_after_seconds=1,
-        ),
-    )
-    return (
-        b"HTTP/1.1 503 Service Unavailable\r\n"
-        b"content-type: application/json\r\n"
-        b"content-length: %d\r\n"
-        b"retry-after: 1\r\n"
-        b"connection: close\r\n\r\n%s" % (len(body), body)
-    )
-
-
-_FULL: Final = _render_full("max_connections")
 
 
 class Door:
@@ -173,7 +151,7 @@ class Door:
                 # make the system take the answer back.
                 with suppress(BlockingIOError):
                     sock.recv(65536)
-                sock.send(_FULL)
+                sock.send(render_full(self._service.config.max_connections))
                 sock.shutdown(socket.SHUT_WR)
         except OSError:
             pass

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Final, cast
 
 import trio
 
-from genmcp.errors import InternalError
 from genmcp.mux.failure import split_crash
+from genmcp.transport.full import render_full
 from genmcp.transport.runner.config import logger
 from genmcp.transport.runner.connection import Connection
-from genmcp.wire.messages import write_error
 
 if TYPE_CHECKING:
     import ssl
@@ -29,14 +28,6 @@ _MAX_REFUSALS: Final = 100
 _RETRY_ACCEPT_SECONDS: Final = 0.1
 # What accept() reports when the process or the machine has no room for one more.
 _NO_ROOM: Final = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
-_FULL_BODY: Final = write_error(None, InternalError("The server has no room for a connection"))
-_FULL: Final = (
-    b"HTTP/1.1 503 Service Unavailable\r\n"
-    b"content-type: application/json\r\n"
-    b"content-length: %d\r\n"
-    b"retry-after: 1\r\n"
-    b"connection: close\r\n\r\n%s" % (len(_FULL_BODY), _FULL_BODY)
-)
 
 
 class Door:
@@ -136,7 +127,7 @@ class Door:
             self._refusals += 1
             try:
                 with trio.move_on_after(_REFUSAL_SECONDS):
-                    await stream.send_all(_FULL)
+                    await stream.send_all(render_full(self._service.config.max_connections))
                     await stream.send_eof()
                     while await stream.receive_some():
                         pass
