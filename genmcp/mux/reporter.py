@@ -140,7 +140,7 @@ def _check(observer: object) -> None:
 
 
 def _log_refusal(refused: RequestRefused, error: McpError) -> None:
-    busy = refused.reason is RefusalReason.OVERLOADED
+    busy = refused.reason in {RefusalReason.OVERLOADED, RefusalReason.IDENTITY}
     level = logging.WARNING if busy else logging.INFO
     if not _refusals.isEnabledFor(level):
         return
