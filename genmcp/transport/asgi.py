@@ -172,6 +172,8 @@ class StreamableHTTP:
             has_principal=principal is not None,
             timeout_seconds=self._limits.body_timeout_seconds,
         )
+        if gate is None and (scopes := server.scopes()):
+            _warn_closed(scopes)
         self._endpoint = Endpoint(
             path=self.path,
             mux=self.mux,
@@ -243,6 +245,14 @@ def _believe(proxies: TrustedProxies, scope: Scope, exchange: Exchange) -> Scope
     exchange.client_address = found.address
     client = None if found.address is None else (found.address, 0)
     return {**scope, "client": client, "scheme": found.scheme or scope.get("scheme", "http")}
+
+
+def _warn_closed(scopes: Iterable[str]) -> None:
+    _log.warning(
+        "what requires the scopes %s is refused to everybody: without authorization "
+        "(an option of StreamableHTTP and serve), this endpoint takes no access tokens",
+        " ".join(sorted(scopes)),
+    )
 
 
 async def _refuse_loop(send: Send) -> None:
