@@ -346,6 +346,11 @@ def test_a_port_in_use_is_one_line_and_status_1(capsys: pytest.CaptureFixture[st
         ([], {"BODY_TIMEOUT_SECONDS": "nan"}, "GENMCP_BODY_TIMEOUT_SECONDS must be a number"),
         (["--keepalive-seconds", "0"], {}, "--keepalive-seconds must be positive"),
         (["--max-connections", "0"], {}, "--max-connections must be greater than 0"),
+        (
+            ["--rate-limit", "0/60s"],
+            {},
+            "--rate-limit must be a rate limit or none, such as",
+        ),
         ([], {"BACKLOG": "many"}, "GENMCP_BACKLOG must be a whole number"),
         ([], {"SECRET_KEY": "0123456789abcdef0123456789abcdef short"}, "16 bytes"),
         (["--certfile", "cert.pem"], {}, "certfile and keyfile"),

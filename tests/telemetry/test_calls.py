@@ -569,6 +569,11 @@ def test_what_is_no_observer_is_refused(wrong: Any, said: str) -> None:
         Mux(HandlerServer(answering(DONE)), observers=[wrong])
 
 
+def test_a_single_observer_is_no_list() -> None:
+    with pytest.raises(TypeError, match="observers must be a list of Observer instances, got <"):
+        Mux(HandlerServer(answering(DONE)), observers=Recorder())  # type: ignore[arg-type]
+
+
 async def test_contexts_are_left_in_the_reverse_order() -> None:
     order: list[str] = []
 
