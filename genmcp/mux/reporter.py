@@ -52,7 +52,8 @@ class Reporter:
         observers: told in this order of what begins, and in the other of what ends.
 
     Raises:
-        TypeError: it is no list, or one of them is no `Observer`, or has a hook that is `async def`.
+        TypeError: that is no list, or one of them no `Observer`, or one has a hook that is
+            `async def`.
 
     Attributes:
         observed: whether there is any observer.

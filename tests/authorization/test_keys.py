@@ -36,12 +36,12 @@ def test_what_is_no_set_of_keys_is_refused(document: Any, words: str) -> None:
 def test_why_no_key_is_left_is_in_the_error() -> None:
     private = P256.as_dict(private=True)
     enc = {**GOOD, "use": "enc"}
-    with pytest.raises(ValueError, match="check signatures; key 0: .* private key") as refused:
+    with pytest.raises(ValueError, match=r"check signatures; key 0: .* private key") as refused:
         read_keys({"keys": [private, enc, enc, enc]})
     assert str(refused.value).count("not for signatures") == 2
     assert private["d"] not in str(refused.value)
     assert "published" not in str(refused.value)
-    with pytest.raises(ValueError, match="JwtVerifier: keys: .* private key"):
+    with pytest.raises(ValueError, match=r"JwtVerifier: keys: .* private key"):
         JwtVerifier(issuer="https://auth.example.com", keys={"keys": [private]})
 
 
