@@ -39,7 +39,7 @@ def test_why_no_key_is_left_is_in_the_error() -> None:
     with pytest.raises(ValueError, match=r"check signatures; key 0: .* private key") as refused:
         read_keys({"keys": [private, enc, enc, enc]})
     assert str(refused.value).count("not for signatures") == 2
-    assert private["d"] not in str(refused.value)
+    assert str(private["d"]) not in str(refused.value)
     assert "published" not in str(refused.value)
     with pytest.raises(ValueError, match=r"JwtVerifier: keys: .* private key"):
         JwtVerifier(issuer="https://auth.example.com", keys={"keys": [private]})
