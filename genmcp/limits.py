@@ -211,17 +211,18 @@ class Limits:
         """
         missing: dict[str, Any] = {
             name: value if limited_by_default else None
-            for name, value in _PER_CALLER.items()
+            for name, value in PER_CALLER.items()
             if getattr(self, name) is UNSET
         }
         return attrs.evolve(self, **missing)
 
 
-_PER_CALLER: Final[dict[str, Any]] = {
+PER_CALLER: Final[dict[str, Any]] = {
     "max_calls_per_caller": 100,
     "max_streams_per_caller": 100,
     "rate_limit": RateLimit(calls=1_000, per_seconds=60),
     "completion_rate_limit": RateLimit(calls=1_000, per_seconds=60),
 }
+"""The limits of each caller, and what they are where strangers may call."""
 
 DEFAULT_LIMITS: Final = Limits()
