@@ -341,13 +341,17 @@ async def find_nobody(scope: Any) -> str | None:
         ({"public_url": "https://a.example", **dict.fromkeys(PER_CALLER)}, None),
         (
             {"max_calls_per_caller": 3},
-            "told by network address, which behind a proxy is the proxy's: "
-            "max_calls_per_caller 3 (given)",
+            (
+                "told by network address, which behind a proxy is the proxy's: "
+                "max_calls_per_caller 3 (given)"
+            ),
         ),
         (
             {"principal": find_nobody, "rate_limit": RateLimit(5, 1)},
-            "told by principal: max_calls_per_caller 100, max_streams_per_caller 100, "
-            "rate_limit 5/1s, completion_rate_limit 1000/60s (on because of principal)",
+            (
+                "told by principal: max_calls_per_caller 100, max_streams_per_caller 100, "
+                "rate_limit 5/1s, completion_rate_limit 1000/60s (on because of principal)"
+            ),
         ),
         (
             {
@@ -359,8 +363,10 @@ async def find_nobody(scope: Any) -> str | None:
                 "rate_limit": None,
                 "completion_rate_limit": None,
             },
-            "told by authorization: max_calls_per_caller 100 "
-            "(on because of public_url and authorization)",
+            (
+                "told by authorization: max_calls_per_caller 100 "
+                "(on because of public_url and authorization)"
+            ),
         ),
     ],
 )
