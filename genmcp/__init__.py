@@ -13,8 +13,8 @@
 THE MAP. Folders are layers; each imports only what stands above it here:
 
     mcp/v2607/    what is said: the protocol's messages as attrs classes, builders
-    errors limits telemetry outcome events event_bus tokens access answers questions
-    caller channel server
+    setting errors limits telemetry outcome events event_bus tokens access answers
+    questions caller channel server
                   what both sides agree on: the contracts
     authorization/
                   whose access tokens are good, and for what

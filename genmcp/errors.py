@@ -28,6 +28,7 @@ from genmcp.mcp.v2607.jsonrpc_errors import (
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
+from genmcp.setting import describe_setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -255,16 +256,29 @@ class LimitExceeded(InvalidRequest):
 
     Args:
         message: what there is too much of.
-        setting: the option that sets the limit, such as `max_calls_per_caller`.
+        setting: what sets the limit, such as `max_calls_per_caller`.
         retry_after_seconds: when it makes sense to try again; rounded up.
+        limit: the limit itself: a number, or the text of a `RateLimit`.
+        is_option: whether `setting` is an option of the endpoint, as those of the library
+            are. Then its flag and its environment variable are named as well.
 
-    Wire form: -32600, HTTP 429 with `Retry-After`,
-    `data: {"setting": setting, "retryAfterSeconds": n}`.
+    Wire form: -32600, HTTP 429 with `Retry-After`, `data: {"setting": setting,
+    "flag": "--...", "variable": "GENMCP_...", "limit": limit, "retryAfterSeconds": n}`;
+    without what does not apply.
     """
 
-    def __init__(self, message: str, *, setting: str, retry_after_seconds: float) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        setting: str,
+        retry_after_seconds: float,
+        limit: float | str | None = None,
+        is_option: bool = False,
+    ) -> None:
         self.retry_after_seconds = _read_delay(retry_after_seconds)
-        super().__init__(message, data=_describe_limit(setting, self.retry_after_seconds))
+        data = _describe_limit(setting, limit, self.retry_after_seconds, is_option=is_option)
+        super().__init__(message, data=data)
 
 
 class Overloaded(InternalError):
@@ -272,13 +286,21 @@ class Overloaded(InternalError):
 
     Args: as for `LimitExceeded`.
 
-    Wire form: -32603, HTTP 503 with `Retry-After`,
-    `data: {"setting": setting, "retryAfterSeconds": n}`.
+    Wire form: -32603, HTTP 503 with `Retry-After`, `data` as of `LimitExceeded`.
     """
 
-    def __init__(self, message: str, *, setting: str, retry_after_seconds: float) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        setting: str,
+        retry_after_seconds: float,
+        limit: float | str | None = None,
+        is_option: bool = False,
+    ) -> None:
         self.retry_after_seconds = _read_delay(retry_after_seconds)
-        super().__init__(message, data=_describe_limit(setting, self.retry_after_seconds))
+        data = _describe_limit(setting, limit, self.retry_after_seconds, is_option=is_option)
+        super().__init__(message, data=data)
 
 
 def _read_delay(seconds: float) -> int:
@@ -286,8 +308,14 @@ def _read_delay(seconds: float) -> int:
     return max(1, math.ceil(seconds))
 
 
-def _describe_limit(setting: str, retry_after_seconds: int) -> dict[str, Any]:
-    return {"setting": setting, "retryAfterSeconds": retry_after_seconds}
+def _describe_limit(
+    setting: str, limit: float | str | None, retry_after_seconds: int, *, is_option: bool
+) -> dict[str, Any]:
+    # A flag is named only where it would help: what an application limits by itself, and
+    # what a tool says of its own, is set in code.
+    named = describe_setting(setting) if is_option else {"setting": setting}
+    reached = {} if limit is None else {"limit": limit}
+    return {**named, **reached, "retryAfterSeconds": retry_after_seconds}
 
 
 class ToolError(Exception):

@@ -157,8 +157,9 @@ class LimitOptions(TypedDict, total=False):
 class Limits:
     """The limits of one endpoint.
 
-    The last four are on by default where others than the own machine call, and off on a
-    server that only loopback reaches: see `fill_in`. `None` switches one off.
+    The last four are on by default where strangers may call, which is where `public_url`,
+    `authorization` or `principal` is given, and off elsewhere: see `fill_in`. `None`
+    switches one off.
 
     Attributes:
         max_body_bytes: the largest request body read.
@@ -171,13 +172,13 @@ class Limits:
         max_threads: how many plain `def` handlers may run at the same time.
         max_calls: how many calls may be open in all, listen streams included.
         max_calls_per_caller: how many calls of one caller may be open, listen streams
-            not counted. By default 100, or `None`.
+            not counted. By default 100 where strangers may call.
         max_streams_per_caller: how many listen streams of one caller may be open. By
-            default 100, or `None`.
-        rate_limit: how often one caller may call one tool that has no limit of its own.
-            By default 1000 calls in 60 s, or `None`.
+            default 100 where strangers may call.
+        rate_limit: how often one caller may call one tool that has no limit of its own,
+            such as 1000/60s or 100/minute. By default 1000/60s where strangers may call.
         completion_rate_limit: how often one caller may ask one repository for
-            suggestions. By default 1000 calls in 60 s, or `None`.
+            suggestions. By default 1000/60s where strangers may call.
 
     Raises:
         ValueError: a limit is not positive, or no limit at all; the message names it.
@@ -210,17 +211,18 @@ class Limits:
         """
         missing: dict[str, Any] = {
             name: value if limited_by_default else None
-            for name, value in _PER_CALLER.items()
+            for name, value in PER_CALLER.items()
             if getattr(self, name) is UNSET
         }
         return attrs.evolve(self, **missing)
 
 
-_PER_CALLER: Final[dict[str, Any]] = {
+PER_CALLER: Final[dict[str, Any]] = {
     "max_calls_per_caller": 100,
     "max_streams_per_caller": 100,
     "rate_limit": RateLimit(calls=1_000, per_seconds=60),
     "completion_rate_limit": RateLimit(calls=1_000, per_seconds=60),
 }
+"""The limits of each caller, and what they are where strangers may call."""
 
 DEFAULT_LIMITS: Final = Limits()

@@ -217,6 +217,8 @@ def _describe_call(call: CallInfo, target: str | None) -> Attributes:
 
 def _describe_end(ended: CallEnded) -> Attributes:
     attributes: Attributes = {"genmcp.outcome": ended.outcome.value}
+    if ended.reason is not None:
+        attributes["genmcp.refusal.reason"] = ended.reason.value
     if ended.code is not None:
         attributes["rpc.response.status_code"] = attributes["error.type"] = str(ended.code)
     elif ended.outcome is Outcome.TOOL_ERROR:

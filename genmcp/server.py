@@ -36,6 +36,14 @@ class Server(ABC):
         mandatory.
         """
 
+    def scopes(self) -> Collection[str]:
+        """Return the scopes that something here requires, as far as they are known.
+
+        Asked when the server is mounted. Where the endpoint takes no access tokens, the
+        log warns that whatever requires one of these is refused. None, by default.
+        """
+        return ()
+
     @abstractmethod
     async def handle_request(
         self, request: mcp.Request, channel: Channel

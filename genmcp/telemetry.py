@@ -5,6 +5,7 @@ log, for calls and for what `genmcp.transport` refuses; `genmcp.otel` is a ready
 observer, for OpenTelemetry.
 
 What is told here has no argument, no result, no token and no text of an exception in it.
+Who calls is told to observers alone.
 """
 
 from __future__ import annotations
@@ -14,12 +15,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from genmcp.errors import show_line
+from genmcp.errors import (
+    HeaderMismatch,
+    InsufficientScope,
+    LimitExceeded,
+    Overloaded,
+    show_line,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
+    from genmcp.errors import McpError
     from genmcp.mcp import v2607 as mcp
 
 TRACE_KEYS: Final = ("traceparent", "tracestate", "baggage")
@@ -55,7 +63,12 @@ class Outcome(enum.StrEnum):
 
 
 class RefusalReason(enum.StrEnum):
-    """Why a request was refused before it was a call. Closed: there are no others."""
+    """Why a request was refused. Closed: there are no others.
+
+    Most are refused before they are a call, and that is a `RequestRefused`. What only the
+    call finds out, such as the rate of one tool or a scope it needs, is the `reason` of
+    its `CallEnded`; what the HTTP status is then is the same.
+    """
 
     PATH = "path"
     """Nothing is served there: 404."""
@@ -92,7 +105,10 @@ class RefusalReason(enum.StrEnum):
     LIMIT = "limit"
     """The caller has reached a limit: 429."""
     OVERLOADED = "overloaded"
-    """The server has reached a limit, or could not tell in time who is calling: 503."""
+    """The server has reached a limit: 503."""
+    IDENTITY = "identity"
+    """It cannot be found out now who is calling: what verifies access tokens is away, or
+    took too long: 503."""
     SHUTTING_DOWN = "shutting_down"
     """The server shuts down and takes no more calls: 503."""
     CRASH = "crash"
@@ -111,7 +127,12 @@ class CallInfo:
         request_id: the JSON-RPC id.
         protocol_version: the version the call is answered in.
         client_info: how the client names itself, if it does. Self-reported.
-        authenticated: whether it is known who calls; not who.
+        authenticated: whether it is known who calls.
+        principal: who calls, if that is known: for an audit. This, the client's id and the
+            address are for observers alone: genmcp writes them into no log and exports
+            them nowhere. No labels for a metric.
+        client_id: the client that the access token was issued to, if it says so.
+        client_address: the network address the request came from, if that is known.
         trace: those of `TRACE_KEYS` that the request's `_meta` has as strings, unchecked.
     """
 
@@ -121,6 +142,9 @@ class CallInfo:
     protocol_version: str
     client_info: mcp.Implementation | None
     authenticated: bool
+    principal: str | None = attrs.field(default=None, repr=False)
+    client_id: str | None = attrs.field(default=None, repr=False)
+    client_address: str | None = attrs.field(default=None, repr=False)
     trace: Mapping[str, str] = attrs.field(repr=False)
 
 
@@ -131,6 +155,8 @@ class CallEnded:
     Attributes:
         outcome: in one word.
         code: the code of the JSON-RPC error that was the answer, if one was.
+        reason: why it was refused, if the answer is such a refusal: `LIMIT` with 429,
+            `FORBIDDEN` with 403, `OVERLOADED` with 503, `HEADER_MISMATCH` with 400.
         duration_seconds: from the request to its last byte, or to when the client left
             or the server gave the call up. Clean-ups that come after do not count.
         error_id: under which the log has the traceback of a crash.
@@ -141,6 +167,7 @@ class CallEnded:
 
     outcome: Outcome
     code: int | None
+    reason: RefusalReason | None
     duration_seconds: float
     error_id: str | None
     streamed: bool
@@ -211,6 +238,26 @@ class CallNotes:
 
     served_target: str | None = None
     problem: str | None = None
+
+
+_BY_ERROR: Final = {
+    Overloaded: RefusalReason.OVERLOADED,
+    LimitExceeded: RefusalReason.LIMIT,
+    InsufficientScope: RefusalReason.FORBIDDEN,
+    HeaderMismatch: RefusalReason.HEADER_MISMATCH,
+}
+
+
+def find_reason(error: McpError) -> RefusalReason | None:
+    """Return why a request was refused, where the kind of the error says so.
+
+    These are the refusals that a call may end with as well; their codes alone do not tell
+    them apart.
+    """
+    for kind, reason in _BY_ERROR.items():
+        if isinstance(error, kind):
+            return reason
+    return None
 
 
 def show_id(request_id: mcp.RequestId | None) -> int | str | None:

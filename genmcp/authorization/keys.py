@@ -27,6 +27,8 @@ _log = logging.getLogger("genmcp.authorization")
 MAX_KEYS: Final = 100
 """How many keys of a document are looked at."""
 
+_MAX_REASONS: Final = 3
+
 MIN_RSA_BITS: Final = 2048
 MAX_RSA_BITS: Final = 16_384
 
@@ -101,13 +103,17 @@ def read_keys(document: object) -> IssuerKeys:
     if len(entries) > MAX_KEYS:
         raise ValueError(f"it has {len(entries)} keys; at most {MAX_KEYS} are read")
     keys: list[SigningKey] = []
+    left_out: list[str] = []
     for index, entry in enumerate(entries):
         try:
             keys.append(_read_key(entry))
         except Exception as error:  # noqa: BLE001 - whatever a parser makes of what is sent
-            _log.warning("key %d of the issuer is left out: %s", index, _describe(error))
+            why = _describe(error)
+            _log.warning("key %d of the issuer is left out: %s", index, why)
+            left_out.append(f"key {index}: {why}")
     if not keys:
-        raise ValueError("none of its keys can be used to check signatures")
+        reasons = "".join(f"; {reason}" for reason in left_out[:_MAX_REASONS])
+        raise ValueError(f"none of its keys can be used to check signatures{reasons}")
     return IssuerKeys(keys)
 
 
@@ -120,7 +126,7 @@ def _read_key(entry: object) -> SigningKey:
         raise TypeError("it is no object")
     parameters = cast("dict[str, Any]", entry)
     if parameters.get("kty") == "oct":
-        raise ValueError("it is a secret, and is published: whoever reads it can sign")
+        raise ValueError("it is a secret, where a public key belongs: whoever has it can sign")
     if parameters.get("use", "sig") != "sig" or "verify" not in parameters.get(
         "key_ops", ["verify"]
     ):
@@ -134,7 +140,7 @@ def _read_key(entry: object) -> SigningKey:
     _check_modulus(parameters)
     key = import_key(parameters)
     if key.is_private:
-        raise ValueError("it is a private key, and is published: whoever reads it can sign")
+        raise ValueError("it is a private key, where a public one belongs: whoever has it can sign")
     return SigningKey(key, kid, algorithms)
 
 

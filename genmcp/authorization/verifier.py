@@ -84,8 +84,8 @@ class VerifierUnavailable(Exception):
     """Whether the token is good cannot be found out right now: the issuer is away.
 
     Args:
-        reason: what failed, for the log only, which has it at level `info` for every
-            request; what an operator must know of, a verifier logs by itself, once.
+        reason: what failed, for the log only, which has it in the warning of each
+            request that is refused for it.
         retry_after_seconds: when it makes sense to try again; rounded up.
 
     Wire form: -32603, HTTP 503 with `Retry-After`. Not 401, which would send the client,

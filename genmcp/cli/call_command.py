@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 import trio
 
+from genmcp.cli.access_token import TokenWatch, is_private, read_token
 from genmcp.cli.remote import RemoteEndpoint, is_url
 from genmcp.cli.target import UsageError, load_server
 from genmcp.cli.trusted import TrustingServer
@@ -29,6 +30,8 @@ from genmcp.wire.json_text import read_json
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Awaitable, Callable
+
+    from genmcp.testing.memory_http import ASGIApp
 
 
 def run_tools(parsed: argparse.Namespace) -> int:
@@ -47,25 +50,31 @@ def run_call(parsed: argparse.Namespace) -> int:
 
 
 def _run(parsed: argparse.Namespace, work: Callable[[Client], Awaitable[int]]) -> int:
-    client = _make_client(parsed.server)
+    app, path = _find_app(parsed.server)
+    token = read_token()
+    withheld = token is not None and is_url(parsed.server) and not is_private(parsed.server)
+    token = None if withheld else token
+    watch = TokenWatch(app, token=token, withheld=withheld)
+    client = Client(watch, path=path, token=token)
     try:
         return trio.run(_work, client, work)
     except* (ServerError, OSError) as group:
         # Wrapped in as many groups as there were nurseries on the way.
         error = find_sole_leaf(group)
     code = f"error {error.code}: " if isinstance(error, ServerError) else ""
-    _tell(f"{code}{error}")
+    _tell(f"{code}{error}{watch.describe()}")
     return 1
 
 
-def _make_client(target: str) -> Client:
+def _find_app(target: str) -> tuple[ASGIApp, str]:
+    """Return what answers at `target`, and at which path."""
     if is_url(target):
-        return Client(RemoteEndpoint(target))
+        return RemoteEndpoint(target), "/"
     server = load_server(target)
     if not isinstance(server, StreamableHTTP):
         # Any key does, for one call; without one, it would be said that there is none.
         server = StreamableHTTP(TrustingServer(server), secret_key=secrets.token_bytes(32))
-    return Client(server, path=server.path or "/")
+    return server, server.path or "/"
 
 
 async def _work(client: Client, work: Callable[[Client], Awaitable[int]]) -> int:

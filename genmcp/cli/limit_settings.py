@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
 import attrs
 
-from genmcp.cli.settings import read_number, read_or_none, read_whole_number
+from genmcp.cli.settings import NONE, read_number, read_or_none, read_whole_number
 from genmcp.limits import Limits
 from genmcp.mcp.unset import UNSET, Unset
 from genmcp.transport.asgi import KEEPALIVE_SECONDS, StreamableHTTP
@@ -38,11 +38,13 @@ class LimitSetting:
         name: the option it is.
         description: what it is for.
         read: makes a value of the text. Its `ValueError` says what it "must be".
+        metavar: what stands for the text, for people.
     """
 
     name: str
     description: str
     read: Callable[[str], Any]
+    metavar: str = "N"
 
 
 def find_endpoint_limits() -> list[LimitSetting]:
@@ -68,12 +70,22 @@ def find_limits(owner: type[Any]) -> list[LimitSetting]:
     for field in attrs.fields(owner):
         hint = hints[field.name]
         kinds = set(get_args(hint) or [hint])
-        read = _find_reader(kinds - {NoneType, Unset})
+        own_kinds = kinds - {NoneType, Unset}
+        read = _find_reader(own_kinds)
         if read is not None:
             described = _find_description(owner, field.name, field.default)
-            reader = read_or_none(read) if NoneType in kinds else read
-            found.append(LimitSetting(field.name, described, reader))
+            if NoneType in kinds:
+                described, read = f"{described} ({NONE}: no limit)", read_or_none(read)
+            found.append(LimitSetting(field.name, described, read, _find_metavar(own_kinds)))
     return found
+
+
+def _find_metavar(kinds: set[Any]) -> str:
+    """Return what stands for a number, or for the text of a class such as `RateLimit`."""
+    if kinds <= {int, float}:
+        return "N"
+    (kind,) = kinds
+    return str(kind.__name__).removesuffix("Limit").upper()
 
 
 def _find_reader(kinds: set[Any]) -> Callable[[str], Any] | None:
@@ -82,7 +94,8 @@ def _find_reader(kinds: set[Any]) -> Callable[[str], Any] | None:
     if kinds in ({float}, {int, float}):
         return read_number
     if len(kinds) == 1:
-        read: Callable[[str], Any] | None = getattr(kinds.pop(), "read", None)
+        (kind,) = kinds
+        read: Callable[[str], Any] | None = getattr(kind, "read", None)
         return read
     return None
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from genmcp.cli.settings import read_list, read_whole_number
 from genmcp.cli.target import UsageError
-from genmcp.transport.setting import name_flag, name_variable
+from genmcp.setting import name_flag, name_variable
 
 if TYPE_CHECKING:
     from genmcp.cli.settings import Settings

@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from genmcp.cli.access_token import TOKEN_VARIABLE
 from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
 from genmcp.cli.listen_settings import describe_address, take_listening, take_workers
-from genmcp.cli.serve_flags import LEVELS
+from genmcp.cli.log_output import LogOutput
 from genmcp.cli.settings import Settings, read_list
 from genmcp.cli.target import UsageError, load_server
 from genmcp.cli.watchdog import Watchdog
 from genmcp.cli.workers.beside import serve_beside
 from genmcp.cli.workers.seat import Seat
 from genmcp.cli.workers.supervise import supervise
+from genmcp.setting import name_flag, name_variable
 from genmcp.transport.asgi import SECRET_KEY_VARIABLE, StreamableHTTP
 from genmcp.transport.listeners import find_bound_host
 from genmcp.transport.port_config import PortConfig
 from genmcp.transport.serve import make_endpoint, serve
-from genmcp.transport.setting import name_flag, name_variable
 from genmcp.transport.signals import stopping_on_signals
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("genmcp.cli")
 
-_LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _MAX_PORT: Final = 65535
 # How much of the grace time is left, when `serve` has had its own, to end a process that is
 # stuck; and how soon at the soonest a process is taken to be stuck.
@@ -67,17 +67,20 @@ def run_serve(parsed: argparse.Namespace, *, command: Sequence[str], owns_proces
     settings = Settings(parsed)
     options = _take_port_options(settings)
     options["http2"] = parsed.http2
-    level = _take_level(settings)
+    output = LogOutput.take(settings)
     count = take_workers(settings)
+    endpoint_options = _take_endpoint_options(settings)
     seat = Seat.take()
     if seat is None and count > 1:
-        _configure_logging(level)
+        output.configure()
+        _warn_of_unknown(settings)
         return _run_workers(command, count, options, settings)
     grace_seconds, stuck_seconds = split_grace(options["grace_seconds"])
     options["grace_seconds"] = grace_seconds
-    endpoint_options = _take_endpoint_options(settings)
     server = load_server(parsed.server)
-    _configure_logging(level, seat)
+    output.configure("" if seat is None else f"worker {seat.number}")
+    if seat is None:
+        _warn_of_unknown(settings)
     if isinstance(server, StreamableHTTP):
         _check_ready_endpoint(parsed.server, settings, endpoint_options)
         endpoint_options = {}
@@ -163,6 +166,12 @@ def _say_error(reason: str, *, status: int) -> int:
     return status
 
 
+def _warn_of_unknown(settings: Settings) -> None:
+    """Name the variables that are ignored, once everything was taken that there is."""
+    if unknown := settings.find_unknown(SECRET_KEY_VARIABLE, TOKEN_VARIABLE):
+        _log.warning("there are no such settings, so these are ignored: %s", ", ".join(unknown))
+
+
 def _take_port_options(settings: Settings) -> dict[str, Any]:
     options: dict[str, Any] = {"host": "127.0.0.1", "port": 8000, "grace_seconds": 10.0}
     settings.take(options, "host", str)
@@ -197,13 +206,7 @@ def _check_ready_endpoint(target: str, settings: Settings, options: dict[str, An
     if options:
         # Not refused: the same environment may be for several servers.
         unused = ", ".join(name_variable(name) for name in options)
-        _log.warning("%s is a StreamableHTTP, set it there: %s", target, unused)
-
-
-def _take_level(settings: Settings) -> str | None:
-    options: dict[str, Any] = {}
-    settings.take(options, "log_level", _read_level)
-    return options.get("log_level")
+        _log.warning("%s is a StreamableHTTP, set it there; ignored: %s", target, unused)
 
 
 def _read_port(text: str) -> int:
@@ -220,21 +223,3 @@ def _read_seconds(text: str) -> float:
     if not 0 <= seconds < math.inf:
         raise ValueError(f"a number of seconds from 0 on, not {text!r}")
     return seconds
-
-
-def _read_level(text: str) -> str:
-    if text.lower() not in LEVELS:
-        raise ValueError(f"one of {', '.join(LEVELS)}, not {text!r}")
-    return text.upper()
-
-
-def _configure_logging(level: str | None, seat: Seat | None = None) -> None:
-    """Log to stderr, unless the application has its own logging; heed `level` anyway."""
-    if not logging.root.handlers:
-        source = "" if seat is None else f"worker {seat.number} "
-        form = _LOG_FORMAT.replace("%(name)s", f"{source}%(name)s")
-        logging.basicConfig(level=level or "INFO", format=form)
-    elif level is not None:
-        logging.root.setLevel(level)
-    # Its debug output shows the headers of every request, tokens included.
-    logging.getLogger("hpack").setLevel("INFO")

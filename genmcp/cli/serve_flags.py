@@ -10,9 +10,10 @@ import argparse
 from typing import TYPE_CHECKING, Final, get_args
 
 from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
+from genmcp.cli.log_output import FORMATS, LEVELS
 from genmcp.cli.target import SERVER_HELP
+from genmcp.setting import name_flag
 from genmcp.transport.proxies import ProxyHeaders
-from genmcp.transport.setting import name_flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,7 +29,12 @@ with commas between, as GENMCP_ALLOWED_HOSTS and GENMCP_ALLOWED_ORIGINS. GENMCP_
 has no flag, as other users of a machine may read the command line (several secrets, newest
 first: spaces between).
 """
-LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+
+
+_SERVED: Final = """\
+a Suite, which the flags are for; or a StreamableHTTP, made with the options that have no flag
+(authorization, principal, assigns, observers), which then has all of its own
+"""
 
 
 def add_serve_flags(serve: argparse.ArgumentParser) -> None:
@@ -36,8 +42,13 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
     serve.usage = "%(prog)s [FLAGS] server"
     serve.description = _DESCRIPTION
     serve.formatter_class = argparse.RawDescriptionHelpFormatter
-    serve.add_argument("server", help=SERVER_HELP)
+    serve.add_argument("server", help=f"{SERVER_HELP}: {_SERVED}")
     serve.add_argument("--log-level", choices=LEVELS, help="what is logged, to stderr (info)")
+    serve.add_argument(
+        "--log-format",
+        choices=FORMATS,
+        help="how: lines to read, or a JSON object on each (text)",
+    )
     place = serve.add_argument_group("where it is")
     place.add_argument("--host", help="the address to bind (127.0.0.1)")
     place.add_argument("--port", help="the port, 0 for a free one (8000)")
@@ -117,4 +128,4 @@ def _add_proxies(add: Callable[..., object]) -> None:
 
 def _add_limits(add: Callable[..., object], limits: Iterable[LimitSetting]) -> None:
     for limit in limits:
-        add(name_flag(limit.name), metavar="N", help=limit.description.replace("%", "%%"))
+        add(name_flag(limit.name), metavar=limit.metavar, help=limit.description.replace("%", "%%"))

@@ -2,24 +2,28 @@
 
 Layer: cli. A flag comes before its variable, and both before the default, which is
 whoever's it is that the setting is for. The names are those of
-`genmcp.transport.setting`.
+`genmcp.setting`.
 """
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 from typing import TYPE_CHECKING, Any, Final
 
 from genmcp.cli.target import UsageError
-from genmcp.transport.setting import name_flag, name_variable
+from genmcp.errors import show_line
+from genmcp.setting import name_flag, name_variable
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
 _MAX_DIGITS: Final = 18
-_NONE: Final = "none"
+NONE: Final = "none"
+"""What switches a limit off."""
+_PREFIX: Final = name_variable("")
 
 
 class Settings:
@@ -32,6 +36,7 @@ class Settings:
     def __init__(self, parsed: argparse.Namespace) -> None:
         self._parsed = parsed
         self._sources: dict[str, str] = {}
+        self._known: set[str] = set()
 
     def take(self, options: dict[str, Any], name: str, read: Callable[[str], Any]) -> None:
         """Put a setting into `options`, if it is given.
@@ -44,6 +49,7 @@ class Settings:
         Raises:
             UsageError: the text makes no sense; the message names the flag or variable.
         """
+        self._known.add(name_variable(name))
         given = self.find_flag(name)
         source = name_flag(name)
         if given is None:
@@ -62,6 +68,23 @@ class Settings:
         """Return what the flag of this setting was given, or `None`."""
         return getattr(self._parsed, name_flag(name).removeprefix("--").replace("-", "_"))
 
+    def find_source(self, name: str) -> str:
+        """Return the flag or variable that a setting was taken from, or its flag."""
+        return self._sources.get(name, name_flag(name))
+
+    def find_unknown(self, *known: str) -> list[str]:
+        """Return the variables that look like settings and are none, each with its like.
+
+        Args:
+            known: variables that are no settings of a flag. Whatever was taken is known.
+        """
+        names = self._known.union(known)
+        return [
+            _suggest(name, names)
+            for name, value in sorted(os.environ.items())
+            if value and name.startswith(_PREFIX) and name not in names
+        ]
+
     def blame(self, error: Exception) -> str:
         """Return what is wrong, naming a setting as whoever set it wrote it.
 
@@ -74,6 +97,11 @@ class Settings:
             if rest != message and rest[:1] in {" ", ":"}:
                 return source + rest
         return message
+
+
+def _suggest(name: str, known: set[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.8)
+    return show_line(name) + "".join(f" (did you mean {one}?)" for one in near)
 
 
 def read_list(text: str) -> list[str]:
@@ -104,12 +132,12 @@ def read_or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """Return a reader that takes `none` as well."""
 
     def read_it(text: str) -> Any:
-        if text.strip().lower() == _NONE:
+        if text.strip().lower() == NONE:
             return None
         try:
             return read(text)
         except ValueError as error:
             wanted, comma, shown = str(error).partition(",")
-            raise ValueError(f"{wanted} or {_NONE}{comma}{shown}") from None
+            raise ValueError(f"{wanted} or {NONE}{comma}{shown}") from None
 
     return read_it

@@ -33,7 +33,7 @@ class Counter:
     """How much each caller has open, and how much that may be.
 
     Args:
-        what: what is counted, for people.
+        what: what is counted, for people: one of it.
         setting: the option that sets `most`.
         most: how much one caller may have open; `None` for any number.
         retry_seconds: when to come back, for who has too much.
@@ -56,10 +56,12 @@ class Counter:
         count = self.open.get(caller, 0)
         if self._most is not None and count >= self._most:
             raise LimitExceeded(
-                f"This caller has {count} {self._what} open, which is as many as one may have "
-                f"({self._setting}); end one first",
+                f"This caller has {_count(count, self._what)} open, which is as many as one "
+                f"may have ({self._setting}); end one first",
                 setting=self._setting,
                 retry_after_seconds=self._retry_seconds,
+                limit=self._most,
+                is_option=True,
             )
         return count
 
@@ -126,10 +128,10 @@ class Admission:
         self._max_calls = max_calls
         self._taken = 0
         self._calls = Counter(
-            "calls", "max_calls_per_caller", max_calls_per_caller, _CALL_RETRY_SECONDS
+            "call", "max_calls_per_caller", max_calls_per_caller, _CALL_RETRY_SECONDS
         )
         self._streams = Counter(
-            "listen streams",
+            "listen stream",
             "max_streams_per_caller",
             max_streams_per_caller,
             _STREAM_RETRY_SECONDS,
@@ -164,10 +166,12 @@ class Admission:
         count = counter.check(caller)
         if self._taken >= self._max_calls:
             raise Overloaded(
-                f"The server has {self._taken} calls open, which is as many as it takes "
-                "(max_calls); try again later",
+                f"The server has {_count(self._taken, 'call')} open, which is as many as it "
+                "takes (max_calls); try again later",
                 setting="max_calls",
                 retry_after_seconds=_SERVER_RETRY_SECONDS,
+                limit=self._max_calls,
+                is_option=True,
             )
         counter.open[caller] = count + 1
         self._taken += 1
@@ -181,3 +185,7 @@ class Admission:
     def _count_dropped(self) -> None:
         while self.dropped:
             self.give_back(*self.dropped.popleft())
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -27,6 +27,7 @@ from genmcp.telemetry import (
     CallEnded,
     CallInfo,
     Outcome,
+    find_reason,
     show_id,
 )
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from genmcp.errors import McpError
     from genmcp.events import Ending
     from genmcp.mux.reporter import Entered, Reporter
-    from genmcp.telemetry import CallNotes
+    from genmcp.telemetry import CallNotes, RefusalReason
 
 _log: Final = logging.getLogger("genmcp.calls")
 
@@ -145,6 +146,7 @@ class CallRecord:
         ended = CallEnded(
             outcome=outcome,
             code=code,
+            reason=self._find_reason(outcome),
             duration_seconds=seconds,
             error_id=self._error_id,
             streamed=self.streamed,
@@ -167,6 +169,9 @@ class CallRecord:
             protocol_version=caller.protocol_version,
             client_info=caller.client_info,
             authenticated=_is_known(caller),
+            principal=caller.principal,
+            client_id=None if caller.access is None else caller.access.client_id,
+            client_address=caller.client_address,
             trace={
                 key: value for key in TRACE_KEYS if isinstance(value := caller.meta.get(key), str)
             },
@@ -192,6 +197,11 @@ class CallRecord:
             extra=self._render(outcome, code, seconds),
         )
 
+    def _find_reason(self, outcome: Outcome) -> RefusalReason | None:
+        if self._error is None or outcome is not Outcome.ERROR:
+            return None
+        return find_reason(self._error)
+
     def _find_problem(self) -> str | None:
         """Return what the log is to say of an answer that must not be repeated there."""
         if self._error is not None and self._error.log_message is not None:
@@ -201,13 +211,14 @@ class CallRecord:
     def _render(self, outcome: Outcome, code: int | None, seconds: float) -> dict[str, Any]:
         """Return the attributes of the call's log record."""
         caller, target = self._caller, _find_target(self._request)
-        client = caller.client_info
+        client, reason = caller.client_info, self._find_reason(outcome)
         return {
             "genmcp_method": show_line(self._request.method, MAX_SHOWN),
             "genmcp_target": None if target is None else show_line(target, MAX_SHOWN),
             "genmcp_request_id": show_id(caller.request_id),
             "genmcp_outcome": outcome.value,
             "genmcp_code": code,
+            "genmcp_reason": None if reason is None else reason.value,
             "genmcp_duration_ms": round(seconds * 1000, 3),
             "genmcp_error_id": self._error_id,
             "genmcp_streamed": self.streamed,

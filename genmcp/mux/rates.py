@@ -112,4 +112,6 @@ class Rates:
                 f"{method} of {target}: one caller may make {limit.describe()} ({setting})",
                 setting=setting,
                 retry_after_seconds=missing,
+                limit=str(limit),
+                is_option=own is None,
             )

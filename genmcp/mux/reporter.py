@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +23,7 @@ from genmcp.mux.failure import is_crash
 from genmcp.telemetry import MAX_MESSAGE, Observer, RefusalReason, show_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from genmcp.errors import McpError
     from genmcp.telemetry import CallEnded, CallInfo, RequestRefused
@@ -51,13 +52,19 @@ class Reporter:
         observers: told in this order of what begins, and in the other of what ends.
 
     Raises:
-        TypeError: one of them is no `Observer`, or has a hook that is `async def`.
+        TypeError: that is no list, or one of them no `Observer`, or one has a hook that is
+            `async def`.
 
     Attributes:
         observed: whether there is any observer.
     """
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
+        # The type says so, but a single observer is an easy slip.
+        if not isinstance(observers, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f"observers must be a list of Observer instances, got {show(observers)}"
+            )
         self._observers = tuple(observers)
         for observer in self._observers:
             _check(observer)
@@ -140,7 +147,7 @@ def _check(observer: object) -> None:
 
 
 def _log_refusal(refused: RequestRefused, error: McpError) -> None:
-    busy = refused.reason is RefusalReason.OVERLOADED
+    busy = refused.reason in {RefusalReason.OVERLOADED, RefusalReason.IDENTITY}
     level = logging.WARNING if busy else logging.INFO
     if not _refusals.isEnabledFor(level):
         return

@@ -16,6 +16,8 @@ from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, Stream
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from genmcp.channel import Channel
 
 Answer: TypeAlias = mcp.Result | Stream[Any] | Error
@@ -34,6 +36,10 @@ class Page(ABC):
         The methods of a page that offers nothing are refused with 404 and -32601,
         and its capability is not advertised.
         """
+
+    def scopes(self) -> Iterable[str]:
+        """Return the scopes that the Suite's own providers on this page require."""
+        return ()
 
     @abstractmethod
     async def answer(self, request: mcp.Request, channel: Channel) -> Answer:

@@ -71,6 +71,10 @@ class ResourcesPage(Page):
         """See `Page.offered`."""
         return bool(self._routes)
 
+    def scopes(self) -> Iterable[str]:
+        """See `Page.scopes`."""
+        return self._routes.scopes()
+
     async def answer(self, request: mcp.Request, channel: Channel) -> Answer:
         """See `Page.answer`."""
         match request:

@@ -181,6 +181,10 @@ class RepoRoutes(Generic[R]):
     def __bool__(self) -> bool:
         return bool(self.own or self._extensions)
 
+    def scopes(self) -> frozenset[str]:
+        """Return the scopes that the Suite's own repositories require."""
+        return frozenset[str]().union(*(served.required_scopes for served in self.own))
+
     async def find(self, name: str, channel: Channel) -> ServedRepo[R] | None:
         """Return the repository that `name` belongs to, asking no more than it takes."""
         found = find_in_group(self.own, name)

@@ -168,6 +168,10 @@ class Suite(Server):
         """Return the methods whose capability the Suite advertises."""
         return self._pages.keys()
 
+    def scopes(self) -> Collection[str]:
+        """Return the scopes that the Suite's own providers require."""
+        return frozenset[str]().union(*(page.scopes() for page in self._pages.values()))
+
     async def handle_request(self, request: mcp.Request, channel: Channel) -> Answer:
         """Answer one request with the page it belongs to."""
         page = self._pages.get(request.method)

@@ -53,6 +53,10 @@ class ToolsPage(Page):
         """See `Page.offered`."""
         return bool(self._served or self._extensions)
 
+    def scopes(self) -> Iterable[str]:
+        """See `Page.scopes`."""
+        return frozenset[str]().union(*(tool.required_scopes for tool in self._served.values()))
+
     async def answer(self, request: mcp.Request, channel: Channel) -> Answer:
         """See `Page.answer`."""
         if isinstance(request, mcp.ListToolsRequest):

@@ -122,12 +122,12 @@ class Client(RepoMethods):
             asks is returned as an `InputRequiredResult`.
         info: how it names itself; `None` to leave that out.
         path: where the app serves MCP.
-        token: an access token that is sent with every request.
+        token: an access token that is sent with every request, to an app that checks it.
         access: what its access token allows, for a `Server`: scopes are checked then. An
             app checks tokens itself, so give it a `token`.
 
     Raises:
-        TypeError: `access` for an app.
+        TypeError: `access` for an app, or `token` alone for a `Server`.
     """
 
     def __init__(
@@ -142,6 +142,11 @@ class Client(RepoMethods):
         access: Access | None = None,
     ) -> None:
         if isinstance(server, Server):
+            if token is not None and access is None:
+                raise TypeError(
+                    "token is for an app, which checks it; for a Server, give access= to say "
+                    "what the token allows"
+                )
             token = secrets.token_urlsafe() if token is None and access is not None else token
             server = _make_endpoint(server, token, access)
         elif access is not None:

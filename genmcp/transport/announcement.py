@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from genmcp.limits import PER_CALLER
+from genmcp.setting import name_flag
 from genmcp.transport.origin import read_authority
-from genmcp.transport.setting import name_flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,6 +59,8 @@ class Announcer:
         self._say(logging.INFO, describe_senders(self._app, self._host))
         if self._app.proxies is not None:
             self._say(logging.INFO, describe_proxies(self._app.proxies))
+        if limits := describe_limits(self._app):
+            self._say(logging.INFO, limits)
         if warning := find_warning(self._app, self._host):
             self._say(logging.WARNING, warning)
         self._task_status.started(urls)
@@ -100,6 +103,25 @@ def describe_proxies(proxies: TrustedProxies) -> str:
     """Say whose word is taken for where requests come from."""
     names = ", ".join(proxies.entries)
     return f"Believing {names} (trusted_proxies) where calls come from, by {proxies.headers}"
+
+
+def describe_limits(app: StreamableHTTP) -> str | None:
+    """Say which limits each caller has, who one caller is, and why; `None` without any."""
+    on = [
+        f"{name} {value}"
+        for name in PER_CALLER
+        if (value := getattr(app.mux.limits, name)) is not None
+    ]
+    if not on:
+        return None
+    address = "network address"
+    if app.proxies is None:
+        address += ", which behind a proxy is the proxy's"
+    who = app.named_by or address
+    reasons = [] if app.public_url is None else ["public_url"]
+    reasons += [] if app.named_by is None else [app.named_by]
+    because = f"on because of {' and '.join(reasons)}" if reasons else "given"
+    return f"Limits of each caller, told by {who}: {', '.join(on)} ({because})"
 
 
 def _list(names: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import trio
 from typing_extensions import Unpack
@@ -122,6 +122,8 @@ class StreamableHTTP:
         public_url: what clients connect to, in its canonical form, if it was given.
         senders: who may call.
         proxies: whose word is taken for where requests come from, if anyone's.
+        named_by: the option that says who is calling; `None` where callers are network
+            addresses.
     """
 
     def __init__(
@@ -172,6 +174,9 @@ class StreamableHTTP:
             has_principal=principal is not None,
             timeout_seconds=self._limits.body_timeout_seconds,
         )
+        self.named_by = _find_naming(authorization, principal)
+        if gate is None and (scopes := server.scopes()):
+            _warn_closed(scopes)
         self._endpoint = Endpoint(
             path=self.path,
             mux=self.mux,
@@ -243,6 +248,22 @@ def _believe(proxies: TrustedProxies, scope: Scope, exchange: Exchange) -> Scope
     exchange.client_address = found.address
     client = None if found.address is None else (found.address, 0)
     return {**scope, "client": client, "scheme": found.scheme or scope.get("scheme", "http")}
+
+
+def _find_naming(
+    authorization: Authorization | None, principal: Principal | None
+) -> Literal["authorization", "principal"] | None:
+    if authorization is not None:
+        return "authorization"
+    return None if principal is None else "principal"
+
+
+def _warn_closed(scopes: Iterable[str]) -> None:
+    _log.warning(
+        "what requires the scopes %s is refused to everybody: without authorization "
+        "(an option of StreamableHTTP and serve), this endpoint takes no access tokens",
+        " ".join(sorted(scopes)),
+    )
 
 
 async def _refuse_loop(send: Send) -> None:

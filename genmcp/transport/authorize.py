@@ -32,10 +32,9 @@ from genmcp.errors import (
     InvalidRequest,
     find_sole_leaf,
     show,
-    show_line,
 )
 from genmcp.mux.failure import split_crash
-from genmcp.telemetry import MAX_MESSAGE
+from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
 from genmcp.transport.challenge import Challenges
 from genmcp.transport.inbound import Refusal
@@ -57,7 +56,8 @@ _MIN_SECRET_CHARACTERS: Final = 12
 
 _SCHEME: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TOKEN: Final = re.compile(rb"[A-Za-z0-9\-._~+/]+=*")
-_HOW: Final = "send an access token as Authorization: Bearer <token>"
+_FORM: Final = "Authorization: Bearer <token>"
+_HOW: Final = f"send an access token as {_FORM}"
 
 
 class TokenMissing(Exception):
@@ -128,7 +128,9 @@ class Gate:
         try:
             token = read_token(exchange.headers)
         except TokenMissing:
-            return self._refuse(401, None, f"This endpoint needs an access token: {_HOW}")
+            return self._refuse(
+                401, None, f"This endpoint needs an access token: send it as {_FORM}"
+            )
         except MalformedCredentials as error:
             return self._refuse(400, "invalid_request", str(error))
         try:
@@ -140,15 +142,11 @@ class Gate:
             complete, headers = self.challenges.challenge(error)
             return Refusal(403, complete, headers=headers)
         except VerifierUnavailable as error:
-            # The verifier has warned of it, once; this comes with every request.
-            reason = show_line(_hide(error.reason, token), MAX_MESSAGE)
-            _log.info("an access token cannot be verified: %s", reason)
-            return _refuse_for_now(error.retry_after_seconds)
+            return _refuse_for_now(error.retry_after_seconds, _hide(error.reason, token))
         except InternalError as error:
             return Refusal(500, error)
         except trio.TooSlowError:
-            _log.warning("verifying an access token took over %g s", self._timeout_seconds)
-            return _refuse_for_now(1)
+            return _refuse_for_now(1, f"it took over {self._timeout_seconds:g} s")
 
     def complete(self, refusal: Refusal) -> Refusal:
         """Add the challenge to what the application refused for want of a scope."""
@@ -223,14 +221,18 @@ def make_gate(
     return Gate(authorization, public_url, timeout_seconds)
 
 
-def _refuse_for_now(retry_after_seconds: int) -> Refusal:
+def _refuse_for_now(retry_after_seconds: int, reason: str) -> Refusal:
+    error = InternalError(
+        "It cannot be found out right now whether the access token is valid; try again",
+        data={"retryAfterSeconds": retry_after_seconds},
+    )
+    # The client is told nothing of what stands behind this server.
+    error.log_message = f"an access token cannot be verified: {reason}"
     return Refusal(
         503,
-        InternalError(
-            "It cannot be found out right now whether the access token is valid; try again",
-            data={"retryAfterSeconds": retry_after_seconds},
-        ),
+        error,
         headers=((b"retry-after", b"%d" % retry_after_seconds),),
+        reason=RefusalReason.IDENTITY,
     )
 
 

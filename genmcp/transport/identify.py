@@ -13,6 +13,7 @@ import attrs
 import trio
 
 from genmcp.errors import InternalError, McpError, find_sole_leaf
+from genmcp.telemetry import RefusalReason
 from genmcp.transport.exchange import Scope
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.reply import OK, find_delay, find_status
@@ -68,7 +69,7 @@ class Identity:
             )
         except trio.TooSlowError:
             slow = InternalError("It could not be found out in time who is calling")
-            return Refusal(503, slow, caller.request_id)
+            return Refusal(503, slow, caller.request_id, reason=RefusalReason.IDENTITY)
 
     async def _ask(self, scope: Scope, caller: Caller) -> Caller:
         return attrs.evolve(

@@ -26,6 +26,7 @@ import attrs
 from genmcp.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, ParseError
 from genmcp.limits import DEFAULT_LIMITS
 from genmcp.mcp import v2607 as mcp
+from genmcp.setting import describe_setting
 from genmcp.transport import headers as header
 from genmcp.transport.envelope import (
     check_mirrors,
@@ -35,7 +36,6 @@ from genmcp.transport.envelope import (
     read_meta,
 )
 from genmcp.transport.headers import RequestHeaders, read_params, show
-from genmcp.transport.setting import describe_setting
 from genmcp.wire.json_text import TooDeepError, read_json
 from genmcp.wire.messages import (
     MessageError,

@@ -6,6 +6,7 @@ Layer: transport, pure. The doors of both servers say it, before a byte was read
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
 from genmcp.errors import Overloaded
@@ -14,9 +15,25 @@ from genmcp.wire.messages import write_error
 _RETRY_AFTER_SECONDS: Final = 1
 
 
-def _render(message: str, setting: str) -> bytes:
+@functools.cache
+def render_full(limit: int) -> bytes:
+    """Return what a connection is told when the server has `limit` of them."""
+    return _render("The server has no room for another connection", "max_connections", limit)
+
+
+@functools.cache
+def render_full_for_address(limit: int) -> bytes:
+    """Return what a connection is told when its address has `limit` of them."""
+    message = "The server takes no more connections from this address"
+    return _render(message, "max_connections_per_address", limit)
+
+
+def _render(message: str, setting: str, limit: int) -> bytes:
     error = Overloaded(
-        f"{message} ({setting})", setting=setting, retry_after_seconds=_RETRY_AFTER_SECONDS
+        f"{message} ({setting})",
+        setting=setting,
+        limit=limit,
+        retry_after_seconds=_RETRY_AFTER_SECONDS,
     )
     body = write_error(None, error)
     return (
@@ -26,9 +43,3 @@ def _render(message: str, setting: str) -> bytes:
         b"retry-after: %d\r\n"
         b"connection: close\r\n\r\n%s" % (len(body), _RETRY_AFTER_SECONDS, body)
     )
-
-
-FULL: Final = _render("The server has no room for another connection", "max_connections")
-FULL_FOR_ADDRESS: Final = _render(
-    "The server takes no more connections from this address", "max_connections_per_address"
-)

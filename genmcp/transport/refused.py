@@ -9,25 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from genmcp.errors import (
-    HeaderMismatch,
     InvalidParams,
-    LimitExceeded,
     MethodNotFound,
-    Overloaded,
     ParseError,
     UnsupportedProtocolVersion,
 )
-from genmcp.telemetry import RefusalReason, RequestRefused
+from genmcp.telemetry import RefusalReason, RequestRefused, find_reason
 
 if TYPE_CHECKING:
     from genmcp.transport.inbound import Refusal
 
 _BY_ERROR: Final = {
-    Overloaded: RefusalReason.OVERLOADED,
-    LimitExceeded: RefusalReason.LIMIT,
     MethodNotFound: RefusalReason.METHOD,
     ParseError: RefusalReason.PARSE,
-    HeaderMismatch: RefusalReason.HEADER_MISMATCH,
     UnsupportedProtocolVersion: RefusalReason.VERSION,
 }
 
@@ -50,15 +44,17 @@ def describe_refusal(refusal: Refusal) -> RequestRefused:
     return RequestRefused(
         status=refusal.status,
         code=refusal.error.code,
-        reason=find_reason(refusal),
+        reason=read_reason(refusal),
         request_id=refusal.request_id,
     )
 
 
-def find_reason(refusal: Refusal) -> RefusalReason:
+def read_reason(refusal: Refusal) -> RefusalReason:
     """Return why: as the refusal says, or else by its error, or else by its status."""
     if refusal.reason is not None:
         return refusal.reason
+    if (told := find_reason(refusal.error)) is not None:
+        return told
     for kind, reason in _BY_ERROR.items():
         if isinstance(refusal.error, kind):
             return reason

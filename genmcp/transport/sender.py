@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from genmcp.errors import InvalidRequest
+from genmcp.setting import describe_setting, name_flag, name_variable
 from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
 from genmcp.transport.cors import ANY_ORIGIN, render_cors
 from genmcp.transport.headers import shorten, show
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.origin import ANY, HostRules, OriginRules, list_entries
-from genmcp.transport.setting import describe_setting, name_flag, name_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,6 +103,8 @@ class SenderRules:
             return Refusal(403, InvalidRequest(message), reason=RefusalReason.ORIGIN)
         if self._origins.allows(origin):
             return None
+        if origin.lower() == b"null":
+            return _refuse_null(origin)
         return _refuse("Origin", origin, "allowed_origins")
 
     def check_host(self, headers: RequestHeaders) -> Refusal | None:
@@ -119,6 +121,20 @@ class SenderRules:
         if self._hosts.allows(host):
             return None
         return _refuse("Host", host, "allowed_hosts")
+
+
+def _refuse_null(value: bytes) -> Refusal:
+    flag, variable = name_flag("allowed_origins"), name_variable("allowed_origins")
+    return Refusal(
+        403,
+        InvalidRequest(
+            f"Origin {show(value)} is not allowed here. It is what every sandboxed page and "
+            "local file sends, so it cannot be allowed by itself; only '*' in "
+            f"allowed_origins ({flag}, {variable}) does, and allows all others as well",
+            data=describe_setting("allowed_origins", header="Origin", refused=shorten(value)),
+        ),
+        reason=RefusalReason.ORIGIN,
+    )
 
 
 def _refuse(name: str, value: bytes, setting: str) -> Refusal:

@@ -9,6 +9,7 @@ import pytest
 from joserfc.jwk import OctKey
 
 from genmcp.authorization.discovery import list_metadata_urls
+from genmcp.authorization.jwt import JwtVerifier
 from genmcp.authorization.keys import MAX_KEYS, read_keys
 from tests.authorization.tokens import ED, P256, RSA, make_key, publish
 
@@ -30,6 +31,18 @@ GOOD = P256.as_dict(private=False)
 def test_what_is_no_set_of_keys_is_refused(document: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         read_keys(document)
+
+
+def test_why_no_key_is_left_is_in_the_error() -> None:
+    private = P256.as_dict(private=True)
+    enc = {**GOOD, "use": "enc"}
+    with pytest.raises(ValueError, match=r"check signatures; key 0: .* private key") as refused:
+        read_keys({"keys": [private, enc, enc, enc]})
+    assert str(refused.value).count("not for signatures") == 2
+    assert str(private["d"]) not in str(refused.value)
+    assert "published" not in str(refused.value)
+    with pytest.raises(ValueError, match=r"JwtVerifier: keys: .* private key"):
+        JwtVerifier(issuer="https://auth.example.com", keys={"keys": [private]})
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,9 @@ def test_numbers_have_a_flag_and_what_can_be_read() -> None:
         ("whole", "how many: of these there may be (1)"),
         ("seconds", "how long, of 100% at most (2.5)"),
         ("either", "a number (30)"),
-        ("loose", "may be none (none)"),
-        ("derived", "how many there are. By default 100, or `None`"),
-        ("rate", "how often"),
+        ("loose", "may be none (none) (none: no limit)"),
+        ("derived", "how many there are. By default 100, or `None` (none: no limit)"),
+        ("rate", "how often (none: no limit)"),
     ],
 )
 def test_the_docstring_says_what_a_limit_is_for(name: str, described: str) -> None:

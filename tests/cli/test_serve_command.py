@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import os
 import re
@@ -27,9 +28,9 @@ from genmcp.cli.serve_command import split_grace
 from genmcp.cli.settings import Settings, read_number, read_or_none, read_whole_number
 from genmcp.cli.watchdog import Watchdog
 from genmcp.limits import Limits, RateLimit
+from genmcp.setting import name_flag
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.serve import PortOptions
-from genmcp.transport.setting import name_flag
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -282,8 +283,10 @@ def test_every_limit_has_a_flag_that_says_what_it_is_for(
     shown = " ".join(capsys.readouterr().out.split())
     for limit in settings.values():
         assert 10 < len(limit.description) < 250
-        assert f"{name_flag(limit.name)} N {limit.description}" in shown
+        assert f"{name_flag(limit.name)} {limit.metavar} {limit.description}" in shown
     assert "--max-body-bytes N the largest request body read (4194304)" in shown
+    assert "--rate-limit RATE how often one caller may call one tool" in shown
+    assert "By default 1000/60s where strangers may call (none: no limit)" in shown
     assert "--idle-timeout-seconds N how long a connection may be open with nothing asked (75)" in (
         shown
     )
@@ -346,6 +349,11 @@ def test_a_port_in_use_is_one_line_and_status_1(capsys: pytest.CaptureFixture[st
         ([], {"BODY_TIMEOUT_SECONDS": "nan"}, "GENMCP_BODY_TIMEOUT_SECONDS must be a number"),
         (["--keepalive-seconds", "0"], {}, "--keepalive-seconds must be positive"),
         (["--max-connections", "0"], {}, "--max-connections must be greater than 0"),
+        (
+            ["--rate-limit", "0/60s"],
+            {},
+            "--rate-limit must be a rate limit or none, such as",
+        ),
         ([], {"BACKLOG": "many"}, "GENMCP_BACKLOG must be a whole number"),
         ([], {"SECRET_KEY": "0123456789abcdef0123456789abcdef short"}, "16 bytes"),
         (["--certfile", "cert.pem"], {}, "certfile and keyfile"),
@@ -445,4 +453,33 @@ def test_variables_a_ready_endpoint_cannot_use_are_pointed_to(
     monkeypatch.setenv("GENMCP_KEYFILE", "no.pem")
     assert main(["serve", "told_app:app"]) == 1  # for want of the certificate
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
-    assert warnings == ["told_app:app is a StreamableHTTP, set it there: GENMCP_PUBLIC_URL"]
+    assert warnings == [
+        "told_app:app is a StreamableHTTP, set it there; ignored: GENMCP_PUBLIC_URL"
+    ]
+
+
+def test_a_misspelled_variable_is_named_with_what_was_meant(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("ALLOWED_ORIGIN", "PUBLIC_ULR", "COFFEE", "TOKEN", "CERTFILE", "KEYFILE"):
+        monkeypatch.setenv(f"GENMCP_{name}", "no.pem")
+    monkeypatch.setenv("GENMCP_EMPTY", "")
+    monkeypatch.setenv("GENMCP_SECRET_KEY", "k" * 32)
+    assert main(["serve", "served_app:suite"]) == 1  # for want of the certificate
+    [warning] = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert warning.message == (
+        "there are no such settings, so these are ignored: "
+        "GENMCP_ALLOWED_ORIGIN (did you mean GENMCP_ALLOWED_ORIGINS?), GENMCP_COFFEE, "
+        "GENMCP_PUBLIC_ULR (did you mean GENMCP_PUBLIC_URL?)"
+    )
+
+
+def test_the_log_can_be_json(tmp_path: Path) -> None:
+    with serving(tmp_path, "--log-format", "json") as process:
+        process.wait_for("Serving MCP at")
+        assert process.ask_get("other.example.com", "/mcp") == 403
+        process.wait_for("refused with 403")
+        lines = [json.loads(line) for line in process.log.read_text().splitlines()]
+    [refused] = [line for line in lines if line["logger"] == "genmcp.refusals"]
+    assert (refused["level"], refused["status"], refused["reason"]) == ("INFO", 403, "host")
+    assert refused["message"].startswith("refused with 403 (host): ")

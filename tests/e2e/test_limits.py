@@ -104,7 +104,13 @@ async def test_the_third_call_of_one_caller_is_429_while_another_goes_on() -> No
         assert refused.headers["retry-after"] == "1"
         said = json.loads(refused.body)
         assert said["id"] == "the third"
-        assert said["error"]["data"] == {"setting": "max_calls_per_caller", "retryAfterSeconds": 1}
+        assert said["error"]["data"] == {
+            "setting": "max_calls_per_caller",
+            "flag": "--max-calls-per-caller",
+            "variable": "GENMCP_MAX_CALLS_PER_CALLER",
+            "limit": 2,
+            "retryAfterSeconds": 1,
+        }
         # On that very connection: the refusal was about who called, and is over.
         assert (await call(third, "bob", "hello")).status == 200
         await callers.begin("bob", "wait")

@@ -409,7 +409,15 @@ async def test_a_newcomer_is_answered_503_when_all_connections_are_busy(
         for _ in range(3):
             answer = await ask_anew(server)
             assert answer.status == 503
-            assert json.loads(answer.body)["error"]["code"] == -32603
+            error = json.loads(answer.body)["error"]
+            assert error["code"] == -32603
+            assert error["data"] == {
+                "setting": "max_connections",
+                "flag": "--max-connections",
+                "variable": "GENMCP_MAX_CONNECTIONS",
+                "limit": 1,
+                "retryAfterSeconds": 1,
+            }
         app.draining.set()
         assert (await Client(stream).read_answer()).body == b"tick\nbye"
         app.draining = trio.Event()

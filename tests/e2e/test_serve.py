@@ -15,13 +15,14 @@ import attrs
 import pytest
 import trio
 
+from genmcp.authorization import Authorization
 from genmcp.channel import Channel
 from genmcp.cli.remote import RemoteEndpoint
-from genmcp.limits import LimitOptions, Limits
+from genmcp.limits import PER_CALLER, LimitOptions, Limits, RateLimit
 from genmcp.providers import Tool
 from genmcp.suite import Suite
-from genmcp.testing import Client
-from genmcp.transport.announcement import describe_senders, find_warning
+from genmcp.testing import Client, FakeVerifier
+from genmcp.transport.announcement import describe_limits, describe_senders, find_warning
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.port_config import PortConfig
 from genmcp.transport.serve import EndpointOptions, ListenOptions, PortOptions, make_endpoint, serve
@@ -152,6 +153,12 @@ async def test_what_is_derived_from_the_public_url_is_logged(
             (
                 "Answering as Host to loopback, mcp.example.com (public_url), 10.0.0.7 "
                 "(allowed_hosts); as Origin to loopback, https://mcp.example.com (public_url)"
+            ),
+            (
+                "Limits of each caller, told by network address, which behind a proxy is the "
+                "proxy's: max_calls_per_caller 100, max_streams_per_caller 100, "
+                "rate_limit 1000/60s, completion_rate_limit 1000/60s "
+                "(on because of public_url)"
             ),
         ]
 
@@ -321,6 +328,53 @@ def test_who_is_answered_is_said_with_the_reason(
 ) -> None:
     app = make_endpoint(make_suite(), host, None, {"secret_key": KEY, **options})
     assert describe_senders(app, host) == f"Answering {said}"
+
+
+async def find_nobody(scope: Any) -> str | None:
+    return None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, None),
+        ({"public_url": "https://a.example", **dict.fromkeys(PER_CALLER)}, None),
+        (
+            {"max_calls_per_caller": 3},
+            (
+                "told by network address, which behind a proxy is the proxy's: "
+                "max_calls_per_caller 3 (given)"
+            ),
+        ),
+        (
+            {"principal": find_nobody, "rate_limit": RateLimit(5, 1)},
+            (
+                "told by principal: max_calls_per_caller 100, max_streams_per_caller 100, "
+                "rate_limit 5/1s, completion_rate_limit 1000/60s (on because of principal)"
+            ),
+        ),
+        (
+            {
+                "public_url": "https://a.example",
+                "authorization": Authorization(
+                    FakeVerifier({}), authorization_servers=["https://auth.example.com"]
+                ),
+                "max_streams_per_caller": None,
+                "rate_limit": None,
+                "completion_rate_limit": None,
+            },
+            (
+                "told by authorization: max_calls_per_caller 100 "
+                "(on because of public_url and authorization)"
+            ),
+        ),
+    ],
+)
+def test_which_limits_callers_have_is_said_with_the_reason(
+    options: dict[str, Any], said: str | None
+) -> None:
+    app = StreamableHTTP(make_suite(), secret_key=KEY, **options)
+    assert describe_limits(app) == (said and f"Limits of each caller, {said}")
 
 
 def test_the_options_are_those_of_the_endpoint_and_the_port() -> None:

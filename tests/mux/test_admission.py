@@ -26,7 +26,13 @@ def test_one_caller_may_have_so_many_calls_open_and_no_more() -> None:
     places = [enter(admission), enter(admission)]
     with pytest.raises(LimitExceeded) as refused:
         enter(admission)
-    assert refused.value.data == {"setting": "max_calls_per_caller", "retryAfterSeconds": 1}
+    assert refused.value.data == {
+        "setting": "max_calls_per_caller",
+        "flag": "--max-calls-per-caller",
+        "variable": "GENMCP_MAX_CALLS_PER_CALLER",
+        "limit": 2,
+        "retryAfterSeconds": 1,
+    }
     assert "max_calls_per_caller" in refused.value.message
     assert admission.count("ada") == (2, 0)
     places[0].leave()
@@ -48,7 +54,13 @@ def test_streams_and_calls_are_counted_apart() -> None:
     held = [enter(admission, streams=True), enter(admission, streams=True), enter(admission)]
     with pytest.raises(LimitExceeded) as refused:
         enter(admission, streams=True)
-    assert refused.value.data == {"setting": "max_streams_per_caller", "retryAfterSeconds": 10}
+    assert refused.value.data == {
+        "setting": "max_streams_per_caller",
+        "flag": "--max-streams-per-caller",
+        "variable": "GENMCP_MAX_STREAMS_PER_CALLER",
+        "limit": 2,
+        "retryAfterSeconds": 10,
+    }
     assert admission.count("ada") == (1, 2)
     del held
 
@@ -59,10 +71,32 @@ def test_all_calls_together_have_a_limit_that_streams_count_towards() -> None:
     for who in ("ada", "bob", "eve"):
         with pytest.raises(Overloaded) as refused:
             enter(admission, who)
-        assert refused.value.data == {"setting": "max_calls", "retryAfterSeconds": 5}
+        assert refused.value.data == {
+            "setting": "max_calls",
+            "flag": "--max-calls",
+            "variable": "GENMCP_MAX_CALLS",
+            "limit": 2,
+            "retryAfterSeconds": 5,
+        }
     held[1].leave()
     held[1] = enter(admission, "eve")
     assert admission.taken == 2
+
+
+@pytest.mark.parametrize(
+    ("streams", "message"),
+    [(False, "This caller has 1 call open, "), (True, "This caller has 1 listen stream open, ")],
+)
+def test_one_is_said_in_the_singular(message: str, *, streams: bool) -> None:
+    admission = Admission(max_calls=1, max_calls_per_caller=1, max_streams_per_caller=1)
+    held = enter(admission, streams=streams)
+    with pytest.raises(LimitExceeded) as refused:
+        enter(admission, streams=streams)
+    assert refused.value.message.startswith(message)
+    with pytest.raises(Overloaded) as full:
+        enter(admission, "bob")
+    assert full.value.message.startswith("The server has 1 call open, ")
+    del held
 
 
 def test_who_is_at_its_own_limit_is_told_that_also_when_the_server_is_full() -> None:

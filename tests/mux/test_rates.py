@@ -234,10 +234,22 @@ def test_a_refusal_says_what_how_often_and_when_to_come_back() -> None:
         rates.check("ada", "tools/call", "search", one)
     message = "tools/call of search: one caller may make 1 call in 60 s (rate_limit)"
     assert refused.value.message == message
+    # The tool's own: no flag would change it.
+    assert refused.value.data == {
+        "setting": "rate_limit",
+        "limit": "1/60s",
+        "retryAfterSeconds": 60,
+    }
     with pytest.raises(LimitExceeded) as refused:
         rates.check("ada", "tools/call", "target", None)
     # 26.5 s until the next token, in whole seconds.
-    assert refused.value.data == {"setting": "rate_limit", "retryAfterSeconds": 27}
+    assert refused.value.data == {
+        "setting": "rate_limit",
+        "flag": "--rate-limit",
+        "variable": "GENMCP_RATE_LIMIT",
+        "limit": "2/60s",
+        "retryAfterSeconds": 27,
+    }
     clock.now += 27
     rates.check("ada", "tools/call", "target", None)
 

@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from genmcp.mcp.v2607 import PROTOCOL_VERSION
 from tests.requirements.matrix import LEVELS, REASONS, Area, Row, all_rows, read_areas
 
 PAGE = Path(__file__).parents[2] / "docs/reference/conformance.md"
+
+_SITE = "https://modelcontextprotocol.io/"
 
 STATUSES = ("proven", *REASONS, "open")
 
@@ -17,7 +20,8 @@ HEAD = """\
 
 Every requirement that revision `2026-07-28` of the Model Context Protocol makes of a server,
 with the tests that prove it or the reason why there are none. The rows are numbered by area;
-their sentences are ours, the pages named below them are the specification's.
+their sentences are ours, the links below them lead to the specification. Numbers are missing where
+a sentence of the specification asks nothing of a server: it binds clients alone, or explains.
 
 This page is generated: `make matrix` writes it from `tests/requirements/rows/`. A test of the
 project's fails when it differs from what is generated, when a row is open, when a test named
@@ -74,9 +78,17 @@ def _count(title: str, rows: Iterable[Row]) -> list[str]:
 
 def _area(area: Area) -> str:
     rows = _table_rows(
-        (row.id, _level(row.level), f"{row.says}<br>`{row.page}`", _proof(row)) for row in area.rows
+        (row.id, _level(row.level), f"{row.says}<br>{link(row.page)}", _proof(row))
+        for row in area.rows
     )
     return f"\n## {area.title}\n\n| id | level | requirement | proof |\n|---|---|---|---|\n{rows}\n"
+
+
+def link(page: str) -> str:
+    """Return a page of the specification as a link to it."""
+    path, mark, heading = page.partition("#")
+    base = _SITE if path.startswith("docs/") else f"{_SITE}specification/{PROTOCOL_VERSION}/"
+    return f"[`{page}`]({base}{path.removesuffix('/index')}{mark}{heading})"
 
 
 def _level(level: str) -> str:

@@ -11,8 +11,17 @@ import pytest
 
 from tests.docs.pages import ROOT
 from tests.requirements.matrix import LEVELS, REASONS, all_rows, claims, rows_proven_by
-from tests.requirements.render import PAGE, render
+from tests.requirements.render import PAGE, link, render
 from tests.requirements.skipped import refuse_skipped_proof
+
+
+def test_pages_are_linked_where_they_are() -> None:
+    site = "https://modelcontextprotocol.io/"
+    assert link("basic/index#messages") == (
+        f"[`basic/index#messages`]({site}specification/2026-07-28/basic#messages)"
+    )
+    assert link("schema") == f"[`schema`]({site}specification/2026-07-28/schema)"
+    assert link("docs/extensions/a") == f"[`docs/extensions/a`]({site}docs/extensions/a)"
 
 
 def test_every_row_is_well_formed() -> None:

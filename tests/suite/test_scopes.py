@@ -216,6 +216,38 @@ async def test_over_http_without_authorization_it_is_closed_too() -> None:
         assert (await client.request("resources/read", {"uri": "news:1"}))["contents"]
 
 
+def test_without_authorization_the_endpoint_warns_of_what_is_closed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    suite = make_suite()
+    assert suite.scopes() == {"files:read", "files:write", "letters"}
+    StreamableHTTP(suite, secret_key="k" * 20)
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert "the scopes files:read files:write letters is refused" in record.getMessage()
+    assert "without authorization" in record.getMessage()
+
+
+def test_nothing_is_said_where_nothing_is_closed(caplog: pytest.LogCaptureFixture) -> None:
+    open_to_all = Suite(server_name="s", server_version="1", tools=[Picky])
+    StreamableHTTP(open_to_all, secret_key="k" * 20)
+    StreamableHTTP(
+        make_suite(),
+        public_url="https://mcp.example.com",
+        authorization=Authorization(
+            FakeVerifier({}), authorization_servers=["https://auth.example.com"]
+        ),
+        secret_key="k" * 20,
+    )
+    assert [one for one in caplog.records if one.levelname == "WARNING"] == []
+
+
+def test_a_token_without_what_it_allows_is_refused_for_a_server() -> None:
+    with pytest.raises(TypeError, match="give access="):
+        Client(make_suite(), token="t")
+    Client(make_suite(), token="t", access=fake_access())
+
+
 async def test_a_call_needs_the_tools_scopes() -> None:
     async with Client(make_suite(), access=fake_access("files:read")) as client:
         error = await refused(client, "tools/call", name="write", arguments={})

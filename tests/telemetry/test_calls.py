@@ -11,9 +11,18 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from genmcp import CallInfo, Channel, Observer, Outcome, mcp
+from genmcp import CallInfo, Channel, Observer, Outcome, RefusalReason, mcp
 from genmcp.access import Access
-from genmcp.errors import InternalError, InvalidParams
+from genmcp.errors import (
+    HeaderMismatch,
+    InsufficientScope,
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    LimitExceeded,
+    McpError,
+    Overloaded,
+)
 from genmcp.events import Answered, ClientGone, Event, Failed, Sink
 from genmcp.limits import Limits
 from genmcp.mux import Call, Mux
@@ -134,16 +143,72 @@ async def test_error_id_is_the_clients(caplog: pytest.LogCaptureFixture) -> None
 async def test_facts_of_a_call() -> None:
     meta = {"traceparent": "00-1", "tracestate": 7, "baggage": "a=b", "mine": "x"}
     info = mcp.Implementation(name="probe", version="2")
-    access = Access(subject="ada", audiences=frozenset({"here"}))
-    bench = make_bench(answering(DONE), facts={"meta": meta, "client_info": info, "access": access})
+    access = Access(subject="ada", audiences=frozenset({"here"}), client_id="editor-7")
+    facts = {
+        "meta": meta,
+        "client_info": info,
+        "access": access,
+        "principal": "ada",
+        "client_address": "192.0.2.7",
+    }
+    bench = make_bench(answering(DONE), facts=facts)
     await bench.call.run()
     [call] = bench.seen.calls
     assert (call.method, call.target, call.request_id) == ("tools/call", "any", 1)
     assert call.protocol_version == mcp.PROTOCOL_VERSION
     assert call.client_info == info
     assert call.authenticated
+    assert (call.principal, call.client_id, call.client_address) == (
+        "ada",
+        "editor-7",
+        "192.0.2.7",
+    )
     assert call.trace == {"traceparent": "00-1", "baggage": "a=b"}
-    assert "ada" not in repr(call)
+    assert not any(who in repr(call) for who in ("ada", "editor-7", "192.0.2.7"))
+
+
+async def test_who_calls_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    access = Access(subject="ada-1815", audiences=["here"], client_id="editor-7")
+    facts = {"access": access, "principal": "ada-1815", "client_address": "192.0.2.7"}
+    await make_bench(answering(DONE), facts=facts).call.run()
+    [record] = lines_of(caplog)
+    told = record.getMessage() + repr(vars(record))
+    assert not any(who in told for who in ("ada-1815", "editor-7", "192.0.2.7"))
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (LimitExceeded("x", setting="s", retry_after_seconds=1), RefusalReason.LIMIT),
+        (Overloaded("x", setting="s", retry_after_seconds=1), RefusalReason.OVERLOADED),
+        (InsufficientScope(["a"]), RefusalReason.FORBIDDEN),
+        (HeaderMismatch("x"), RefusalReason.HEADER_MISMATCH),
+        (InvalidRequest("x"), None),
+        (InvalidParams("x"), None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_refusal_inside_a_call_has_its_reason(
+    error: McpError, reason: RefusalReason | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def refuse(channel: Channel) -> Any:
+        raise error
+
+    caplog.set_level("INFO")
+    bench = make_bench(refuse)
+    await bench.call.run()
+    assert bench.outcome is Outcome.ERROR
+    assert bench.seen.end.reason is reason
+    [record] = lines_of(caplog)
+    assert vars(record)["genmcp_reason"] == (None if reason is None else reason.value)
+
+
+async def test_what_is_no_refusal_has_no_reason() -> None:
+    for handle in (answering(DONE), crash):
+        bench = make_bench(handle)
+        await bench.call.run()
+        assert bench.seen.end.reason is None
 
 
 async def test_duration_is_that_of_the_answer_without_what_comes_after(
@@ -502,6 +567,11 @@ class Awaited(Observer):
 def test_what_is_no_observer_is_refused(wrong: Any, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         Mux(HandlerServer(answering(DONE)), observers=[wrong])
+
+
+def test_a_single_observer_is_no_list() -> None:
+    with pytest.raises(TypeError, match="observers must be a list of Observer instances, got <"):
+        Mux(HandlerServer(answering(DONE)), observers=Recorder())  # type: ignore[arg-type]
 
 
 async def test_contexts_are_left_in_the_reverse_order() -> None:

@@ -25,6 +25,7 @@ from genmcp import (
     EventBus,
     EventSubscriptions,
     InvalidParams,
+    LimitExceeded,
     McpError,
     PromptRepo,
     ResourceRepo,
@@ -128,6 +129,8 @@ class Work(Tool[Args], name="work", description="Opens spans of its own."):
                 raise ToolError("no luck")
             case "refuse":
                 raise InvalidParams("no such city")
+            case "too often":
+                raise LimitExceeded("x", setting="mine", retry_after_seconds=1)
             case "stream":
                 await channel.start_stream()
                 await trio.sleep_forever()
@@ -509,6 +512,16 @@ async def test_refusals_are_counted_by_reason(kit: Kit) -> None:
         "parse": 2,
         "invalid_request": 1,
     }
+
+
+async def test_refusal_inside_a_call_has_its_reason(kit: Kit) -> None:
+    await call(kit.app(), "too often")
+    assert kit.span.attributes is not None
+    assert kit.span.attributes["genmcp.refusal.reason"] == "limit"
+    [point] = kit.points("mcp.server.operation.duration")
+    assert point.attributes["genmcp.refusal.reason"] == "limit"
+    assert point.attributes["error.type"] == "-32600"
+    assert kit.points("genmcp.server.refusals") == []
 
 
 # -- without the extra -------------------------------------------------------------

@@ -43,7 +43,7 @@ from genmcp.errors import (
 )
 from genmcp.testing import Client
 from genmcp.transport.inbound import Refusal
-from genmcp.transport.refused import find_reason
+from genmcp.transport.refused import read_reason
 from genmcp.transport.serve import make_endpoint
 from tests.telemetry.recording import Recorder
 from tests.transport.asgi_server import CALL_HEADERS, META, Connection, HandlerServer, call_body
@@ -177,7 +177,7 @@ async def test_refusal_is_told_and_logged_once(
     ids=str,
 )
 def test_reason_by_error_and_status(refusal: Refusal, reason: RefusalReason) -> None:
-    assert find_reason(refusal) is reason
+    assert read_reason(refusal) is reason
 
 
 async def test_refusal_by_the_application_is_forbidden() -> None:

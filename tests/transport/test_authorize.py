@@ -225,14 +225,43 @@ async def test_a_token_without_the_endpoints_scopes_is_not_enough() -> None:
     assert connection.json["error"]["data"] == {"requiredScopes": ["a", "b"]}
 
 
-async def test_an_issuer_that_is_away_sends_nobody_to_log_in() -> None:
+async def test_an_issuer_that_is_away_sends_nobody_to_log_in(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     away = VerifierUnavailable("connection refused", retry_after_seconds=6.2)
-    connection = await call(make_app(FakeVerifier({"good": away})))
+    app = make_app(FakeVerifier({"good": away}))
+    with caplog.at_level(logging.INFO):
+        connection = await call(app)
     assert connection.status == 503
     assert connection.headers[b"retry-after"] == b"7"
     assert b"www-authenticate" not in connection.headers
     assert connection.json["error"]["code"] == -32603
     assert "connection refused" not in connection.body.decode()
+    # One line, with the reason.
+    [record] = [one for one in caplog.records if one.name == "genmcp.refusals"]
+    assert (record.name, record.levelname) == ("genmcp.refusals", "WARNING")
+    assert record.getMessage() == (
+        "refused with 503 (identity): error -32603: an access token cannot be verified: "
+        "connection refused"
+    )
+
+
+async def test_a_verifier_that_takes_too_long_is_warned_of(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Sleeping(TokenVerifier):
+        async def verify(self, token: str) -> Access:
+            await trio.sleep_forever()
+            raise AssertionError
+
+    app = make_app(Sleeping())
+    with caplog.at_level(logging.INFO):
+        connection = await call(app)
+    assert connection.status == 503
+    [record] = [one for one in caplog.records if one.name == "genmcp.refusals"]
+    assert record.levelname == "WARNING"
+    assert "(identity)" in record.getMessage()
+    assert record.getMessage().endswith("cannot be verified: it took over 30 s")
 
 
 class Failing(TokenVerifier):
@@ -593,6 +622,14 @@ async def test_a_token_too_short_for_a_secret_changes_no_word_of_a_reason() -> N
     app = make_app(FakeVerifier({"expired": fake_access(expires_at=1.0), "e": InvalidToken()}))
     assert "has expired" in challenge(await call(app, b"expired"))
     assert "is not valid" in challenge(await call(app, b"e"))
+
+
+async def test_a_short_token_does_not_spoil_the_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    connection = await call(make_app(Failing(raise_with_token)), b"t")
+    assert connection.status == 500
+    assert "Traceback (most recent call last)" in caplog.text
 
 
 async def test_what_a_verifier_raises_while_it_is_given_up_is_masked_too(

@@ -58,6 +58,9 @@ async def test_one_call_too_many_of_one_caller_is_429(
     assert refused.json["error"]["code"] == -32600
     assert refused.json["error"]["data"] == {
         "setting": "max_calls_per_caller",
+        "flag": "--max-calls-per-caller",
+        "variable": "GENMCP_MAX_CALLS_PER_CALLER",
+        "limit": 2,
         "retryAfterSeconds": 1,
     }
     [record] = caplog.records
@@ -89,7 +92,13 @@ async def test_full_server_is_503_and_says_when_to_come_back(nursery: trio.Nurse
     assert refused.headers[b"retry-after"] == b"5"
     assert refused.json["id"] == "b"
     assert refused.json["error"]["code"] == -32603
-    assert refused.json["error"]["data"] == {"setting": "max_calls", "retryAfterSeconds": 5}
+    assert refused.json["error"]["data"] == {
+        "setting": "max_calls",
+        "flag": "--max-calls",
+        "variable": "GENMCP_MAX_CALLS",
+        "limit": 1,
+        "retryAfterSeconds": 5,
+    }
     first.disconnect()
 
 
@@ -107,7 +116,13 @@ async def test_call_over_the_rate_is_429_and_echoes_its_id(
     assert refused.status == 429
     assert refused.headers[b"retry-after"] == b"60"
     assert refused.json["id"] == "again"
-    assert refused.json["error"]["data"] == {"setting": "rate_limit", "retryAfterSeconds": 60}
+    assert refused.json["error"]["data"] == {
+        "setting": "rate_limit",
+        "flag": "--rate-limit",
+        "variable": "GENMCP_RATE_LIMIT",
+        "limit": "1/60s",
+        "retryAfterSeconds": 60,
+    }
     assert (await connect("bob").run(app)).status == 200
     await trio.sleep(60)
     assert (await connect("ada").run(app)).status == 200

@@ -128,6 +128,16 @@ def test_a_refused_host_can_be_read_about_by_a_page_that_may_call() -> None:
     assert readable_by(verdict) == b"http://localhost:5173"
 
 
+@pytest.mark.parametrize("value", [b"null", b"NULL"])
+def test_null_is_not_told_to_be_listed_where_it_is_refused(value: bytes) -> None:
+    error = judge({"origin": value}).refusal.error
+    assert "cannot be allowed by itself; only '*' in allowed_origins" in error.message
+    assert "(--allowed-origin, GENMCP_ALLOWED_ORIGINS)" in error.message
+    assert "add it" not in error.message
+    assert error.data["setting"] == "allowed_origins"
+    assert error.data["refused"] == value.decode()
+
+
 @pytest.mark.parametrize(
     ("headers", "status", "setting", "shown"),
     [

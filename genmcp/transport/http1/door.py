@@ -19,7 +19,7 @@ from genmcp.mux.failure import is_crash
 from genmcp.transport.http1.connection import Connection, read_address
 from genmcp.transport.http1.wire import PlainWire, SecureWire
 from genmcp.transport.listeners import read_own_address
-from genmcp.transport.no_room import FULL, FULL_FOR_ADDRESS
+from genmcp.transport.no_room import render_full, render_full_for_address
 
 if TYPE_CHECKING:
     import ssl
@@ -150,8 +150,8 @@ class Door:
         limit = self._service.config.max_connections_per_address
         if limit is not None and client is not None and self._by_address[client[0]] >= limit:
             _log.info("refused a connection: max_connections_per_address from %s", client[0])
-            return FULL_FOR_ADDRESS
-        return None if self._make_room() else FULL
+            return render_full_for_address(limit)
+        return None if self._make_room() else render_full(self._service.config.max_connections)
 
     def _make_room(self) -> bool:
         """Tell whether one more connection may be had, closing an idle one if need be."""

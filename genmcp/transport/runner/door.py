@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, cast
 import trio
 
 from genmcp.mux.failure import split_crash
-from genmcp.transport.no_room import FULL, FULL_FOR_ADDRESS
+from genmcp.transport.no_room import render_full, render_full_for_address
 from genmcp.transport.runner.config import logger
 from genmcp.transport.runner.connection import Connection
 
@@ -108,8 +108,8 @@ class Door:
         limit = self._service.config.max_connections_per_address
         if limit is not None and address and self._by_address[address] >= limit:
             logger.info("refused a connection: max_connections_per_address from %s", address)
-            return FULL_FOR_ADDRESS
-        return None if self._make_room() else FULL
+            return render_full_for_address(limit)
+        return None if self._make_room() else render_full(self._service.config.max_connections)
 
     def _make_room(self) -> bool:
         """Tell whether one more connection may be had, closing an idle one if need be."""

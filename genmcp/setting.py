@@ -1,6 +1,6 @@
 """The names of a setting: as an option, as a flag of `genmcp serve`, in the environment.
 
-Layer: transport, pure. What is refused because of a setting names it in all three ways,
+Layer: at the bottom, pure. What is refused because of a setting names it in all three ways,
 as data too (`describe_setting`); `genmcp.cli` reads flags and variables by the same rules.
 """
 
