@@ -6,6 +6,7 @@ logging, and an end that comes whatever the application's threads do.
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import os
@@ -47,6 +48,7 @@ _MAX_PORT: Final = 65535
 _SPARE_SHARE: Final = 0.1
 _MOST_SPARE_SECONDS: Final = 1.0
 _LEAST_SECONDS: Final = 0.5
+_COLLECTOR_THRESHOLDS: Final = (10_000, 20, 50)
 _MOST_NAMED: Final = 5
 
 
@@ -94,6 +96,8 @@ def run_serve(parsed: argparse.Namespace, *, command: Sequence[str], owns_proces
     except ValueError as error:
         return _say_error(settings.blame(error), status=2)
     watchdog = Watchdog(stuck_seconds, partial(_describe_rest, app.mux))
+    if owns_process:
+        _spare_collector()
     run = (
         partial(serve, app)
         if seat is None
@@ -104,6 +108,19 @@ def run_serve(parsed: argparse.Namespace, *, command: Sequence[str], owns_proces
     finally:
         if not owns_process:
             watchdog.call_off()
+
+
+def _spare_collector() -> None:
+    """Let the garbage collector look at what calls leave behind, and at nothing older.
+
+    By default it goes through every object there is for each few hundred new ones that
+    live on, which costs a busy server a tenth of its time, and its slowest calls more. What
+    was made until now lives as long as the process; cycles that calls leave are found as
+    ever, only somewhat later.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTOR_THRESHOLDS)
 
 
 def _run_workers(
