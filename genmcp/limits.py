@@ -146,6 +146,7 @@ class LimitOptions(TypedDict, total=False):
     cleanup_seconds: float
     max_queued_messages: int
     max_threads: int
+    max_threads_per_caller: int | Unset | None
     max_calls: int
     max_calls_per_caller: int | Unset | None
     max_streams_per_caller: int | Unset | None
@@ -157,9 +158,9 @@ class LimitOptions(TypedDict, total=False):
 class Limits:
     """The limits of one endpoint.
 
-    The last four are on by default where strangers may call, which is where `public_url`,
-    `authorization` or `principal` is given, and off elsewhere: see `fill_in`. `None`
-    switches one off.
+    Those on one caller are on by default where strangers may call, which is where
+    `public_url`, `authorization` or `principal` is given, and off elsewhere: see `fill_in`.
+    `None` switches one off.
 
     Attributes:
         max_body_bytes: the largest request body read.
@@ -170,6 +171,8 @@ class Limits:
             once its client has gone.
         max_queued_messages: how many posted messages may wait for one call.
         max_threads: how many plain `def` handlers may run at the same time.
+        max_threads_per_caller: how many of them for one caller; its other handlers wait.
+            By default half of `max_threads` where strangers may call.
         max_calls: how many calls may be open in all, listen streams included.
         max_calls_per_caller: how many calls of one caller may be open, listen streams
             not counted. By default 100 where strangers may call.
@@ -190,6 +193,9 @@ class Limits:
     cleanup_seconds: float = attrs.field(default=5.0, validator=_check_seconds)
     max_queued_messages: int = attrs.field(default=1_000, validator=_check_count)
     max_threads: int = attrs.field(default=40, validator=_check_count)
+    max_threads_per_caller: int | Unset | None = attrs.field(
+        default=UNSET, validator=_check_optional_count
+    )
     max_calls: int = attrs.field(default=10_000, validator=_check_count)
     max_calls_per_caller: int | Unset | None = attrs.field(
         default=UNSET, validator=_check_optional_count
@@ -211,7 +217,10 @@ class Limits:
         """
         missing: dict[str, Any] = {
             name: value if limited_by_default else None
-            for name, value in PER_CALLER.items()
+            for name, value in (
+                ("max_threads_per_caller", max(1, self.max_threads // 2)),
+                *PER_CALLER.items(),
+            )
             if getattr(self, name) is UNSET
         }
         return attrs.evolve(self, **missing)

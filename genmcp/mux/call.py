@@ -64,7 +64,7 @@ class Call:
         self._mux = mux
         self._request = request
         self._sink = sink
-        self._channel = CallChannel(self, caller, mux.keyring, mux.threads)
+        self._channel = CallChannel(self, caller, mux.keyring, mux.threads, place.caller)
         self._record = CallRecord(mux.reporter, request, caller, self._channel.notes)
         self.last_write = self._record.started_at
         """When something was last written, in trio's time; at first, when it began."""

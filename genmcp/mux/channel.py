@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from genmcp.limits import OwnRateLimit
     from genmcp.mcp import v2607 as mcp
     from genmcp.mux.call import Call
+    from genmcp.mux.caller_key import CallerKey
+    from genmcp.mux.threads import Threads
     from genmcp.tokens import Keyring
 
 R = TypeVar("R")
@@ -35,11 +37,17 @@ class CallChannel(Channel):
     """The channel handlers of one `Call` hold."""
 
     def __init__(
-        self, call: Call, caller: Caller, keyring: Keyring, threads: trio.CapacityLimiter
+        self,
+        call: Call,
+        caller: Caller,
+        keyring: Keyring,
+        threads: Threads,
+        caller_key: CallerKey,
     ) -> None:
         super().__init__(caller, keyring)
         self._call = call
         self._threads = threads
+        self._caller_key = caller_key
         self._trio_token = trio.lowlevel.current_trio_token()
 
     @property
@@ -114,11 +122,7 @@ class CallChannel(Channel):
 
     async def run_in_thread(self, hook: Callable[..., R], *args: Any) -> R:
         """See `Channel.run_in_thread`."""
-        # Not abandoned on cancellation: what an abandoned thread still does to the
-        # application's state, nobody would wait for.
-        return await trio.to_thread.run_sync(
-            hook, *args, limiter=self._threads, abandon_on_cancel=False
-        )
+        return await self._threads.run(self._caller_key, hook, *args)
 
     def check_rate(self, method: str, target: str, own: OwnRateLimit = None) -> None:
         """See `Channel.check_rate`."""

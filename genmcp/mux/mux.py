@@ -24,6 +24,7 @@ from genmcp.mux.caller_key import find_caller_key
 from genmcp.mux.failure import is_crash, log_crash
 from genmcp.mux.rates import Rates
 from genmcp.mux.reporter import Reporter
+from genmcp.mux.threads import Threads
 from genmcp.tokens import Keyring
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Mux:
         self.keyring = keyring if keyring is not None else Keyring.random()
         self.limits = limits
         self.reporter = Reporter(observers)
-        self.threads = trio.CapacityLimiter(limits.max_threads)
+        self.threads = Threads(limits.max_threads, _if_given(limits.max_threads_per_caller))
         self.admission = Admission(
             max_calls=limits.max_calls,
             max_calls_per_caller=_if_given(limits.max_calls_per_caller),

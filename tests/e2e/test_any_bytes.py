@@ -24,7 +24,7 @@ from tests.request_table.rows_sender import ADD, ADDED
 
 EXAMPLES = int(os.environ.get("GENMCP_EXAMPLES", "0"))
 
-MAY_BE_ANSWERED = {200, 202, 400, 403, 404, 405, 408, 413, 414, 415, 421, 431, 501, 505}
+MAY_BE_ANSWERED = {200, 202, 204, 400, 401, 403, 404, 405, 408, 413, 414, 415, 421, 431, 501, 505}
 """No fault of the server is among them: 501 and 505 are about what was asked for."""
 
 _TOKENS = [
