@@ -42,7 +42,7 @@ class Caller:
             what requires scopes is refused without one. So it is over HTTP, and not where
             OAuth has no place: on other transports, and in tests that do not ask for it.
         client_address: the network address the request came from, if that is known:
-            behind a proxy, the proxy's.
+            behind a proxy the proxy's, unless `trusted_proxies` has it believed.
         param_headers: the `Mcp-Param-*` headers, decoded, by the lower-case rest of
             their name; `None` for a value that could not be read. No mapping at all
             where the transport has no headers. What a tool's schema asks for has been

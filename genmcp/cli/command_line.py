@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parsed = _parse(arguments)
     try:
-        return _run(parsed, owns_process=arguments is None)
+        return _run(parsed, arguments)
     except UsageError as error:
         print(f"genmcp {parsed.command}: error: {error}", file=sys.stderr)  # noqa: T201
         return 2
@@ -43,12 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130  # as shells have it for SIGINT
 
 
-def _run(parsed: argparse.Namespace, *, owns_process: bool) -> int:
+def _run(parsed: argparse.Namespace, arguments: Sequence[str] | None) -> int:
     # Here, because what serves takes as long to import as all the rest.
     if parsed.command == "serve":
         from genmcp.cli.serve_command import run_serve  # noqa: PLC0415
 
-        return run_serve(parsed, owns_process=owns_process)
+        # What runs this once more, for a worker.
+        command = sys.orig_argv[1:] if arguments is None else ["-m", "genmcp", *arguments]
+        command = [sys.executable, *command]
+        return run_serve(parsed, command=command, owns_process=arguments is None)
     from genmcp.cli.call_command import run_call, run_tools  # noqa: PLC0415
 
     return run_tools(parsed) if parsed.command == "tools" else run_call(parsed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
@@ -23,6 +24,8 @@ from genmcp.transport.serve import PortOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Annotations of the owners name these without having imported them.
+_IMPORTED_FOR_TYPES: Final = {"os": os, "Sequence": Sequence}
 # An entry in the list of a docstring: up to the next one, or the end of the list.
 _ENTRY: Final = r"^ +{}: (?P<text>.+?)(?=\n\n|\n +\w+: |\s*\Z)"
 
@@ -60,7 +63,7 @@ def find_limits(owner: type[Any]) -> list[LimitSetting]:
     Those are numbers, and whatever has a class method `read` that makes one of text;
     perhaps `None`, perhaps `UNSET` by default.
     """
-    hints = get_type_hints(owner, localns={"os": os})  # imported for types only, there
+    hints = get_type_hints(owner, localns=_IMPORTED_FOR_TYPES)
     found: list[LimitSetting] = []
     for field in attrs.fields(owner):
         hint = hints[field.name]

@@ -17,17 +17,24 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
+from genmcp.cli.listen_settings import describe_address, take_listening, take_workers
 from genmcp.cli.serve_flags import LEVELS
 from genmcp.cli.settings import Settings, read_list
 from genmcp.cli.target import UsageError, load_server
 from genmcp.cli.watchdog import Watchdog
+from genmcp.cli.workers.beside import serve_beside
+from genmcp.cli.workers.seat import Seat
+from genmcp.cli.workers.supervise import supervise
 from genmcp.transport.asgi import SECRET_KEY_VARIABLE, StreamableHTTP
+from genmcp.transport.listeners import find_bound_host
+from genmcp.transport.port_config import PortConfig
 from genmcp.transport.serve import make_endpoint, serve
 from genmcp.transport.setting import name_flag, name_variable
 from genmcp.transport.signals import stopping_on_signals
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Awaitable, Callable, Sequence
 
     from genmcp.mux import Mux
 
@@ -43,7 +50,7 @@ _LEAST_SECONDS: Final = 0.5
 _MOST_NAMED: Final = 5
 
 
-def run_serve(parsed: argparse.Namespace, *, owns_process: bool) -> int:
+def run_serve(parsed: argparse.Namespace, *, command: Sequence[str], owns_process: bool) -> int:
     """Serve until stopped; return the exit status.
 
     Once a signal has come, a process that is still there at the end of the grace time is
@@ -51,6 +58,7 @@ def run_serve(parsed: argparse.Namespace, *, owns_process: bool) -> int:
 
     Args:
         parsed: the command line.
+        command: what runs it once more, for workers.
         owns_process: whether this goes for what comes after this function, too.
 
     Raises:
@@ -59,41 +67,68 @@ def run_serve(parsed: argparse.Namespace, *, owns_process: bool) -> int:
     settings = Settings(parsed)
     options = _take_port_options(settings)
     options["http2"] = parsed.http2
-    options["grace_seconds"], stuck_seconds = split_grace(options["grace_seconds"])
     level = _take_level(settings)
+    count = take_workers(settings)
+    seat = Seat.take()
+    if seat is None and count > 1:
+        _configure_logging(level)
+        return _run_workers(command, count, options, settings)
+    grace_seconds, stuck_seconds = split_grace(options["grace_seconds"])
+    options["grace_seconds"] = grace_seconds
     endpoint_options = _take_endpoint_options(settings)
     server = load_server(parsed.server)
-    _configure_logging(level)
+    _configure_logging(level, seat)
     if isinstance(server, StreamableHTTP):
         _check_ready_endpoint(parsed.server, settings, endpoint_options)
         endpoint_options = {}
     elif secrets := os.environ.get(SECRET_KEY_VARIABLE, "").split():
         endpoint_options["secret_key"] = secrets
     try:
-        app = make_endpoint(
-            server, options["host"], endpoint_options.pop("path", None), endpoint_options
-        )
+        bound = find_bound_host(PortConfig(**options))
+        app = make_endpoint(server, bound, endpoint_options.pop("path", None), endpoint_options)
+    except OSError as error:
+        return _say_unbound(options, error)
     except ValueError as error:
         return _say_error(settings.blame(error), status=2)
     watchdog = Watchdog(stuck_seconds, partial(_describe_rest, app.mux))
+    run = (
+        partial(serve, app)
+        if seat is None
+        else partial(serve_beside, seat, app, bound, watchdog.begin)
+    )
     try:
-        return trio.run(_serve, app, options, settings, watchdog)
+        return trio.run(_serve, run, options, settings, watchdog)
     finally:
         if not owns_process:
             watchdog.call_off()
 
 
+def _run_workers(
+    command: Sequence[str], count: int, options: dict[str, Any], settings: Settings
+) -> int:
+    try:
+        config = PortConfig(**options)
+    except ValueError as error:
+        return _say_error(settings.blame(error), status=2)
+    try:
+        return trio.run(supervise, command, count, config)
+    except OSError as error:
+        return _say_unbound(options, error)
+
+
 async def _serve(
-    app: StreamableHTTP, options: dict[str, Any], settings: Settings, watchdog: Watchdog
+    run: Callable[..., Awaitable[None]],
+    options: dict[str, Any],
+    settings: Settings,
+    watchdog: Watchdog,
 ) -> int:
     stop = trio.Event()
     with stopping_on_signals(stop, heard=watchdog.begin):
         try:
-            await serve(app, stop=stop, **options)
+            await run(stop=stop, **options)
         except OSError as error:
             # Bare ones come before the start only.
-            reason = f"cannot serve on {options['host']}, port {options['port']}: {error}"
-            return _say_error(reason, status=1)
+            return _say_unbound(options, error)
         except ValueError as error:
             return _say_error(settings.blame(error), status=2)
     return 0
@@ -119,6 +154,10 @@ def _describe_rest(mux: Mux) -> str:
     return ", ".join([*rest[:_MOST_NAMED], *more]) or "the end of the process"
 
 
+def _say_unbound(options: dict[str, Any], error: OSError) -> int:
+    return _say_error(f"cannot serve on {describe_address(options)}: {error}", status=1)
+
+
 def _say_error(reason: str, *, status: int) -> int:
     print(f"genmcp serve: error: {reason}", file=sys.stderr)  # noqa: T201
     return status
@@ -131,6 +170,7 @@ def _take_port_options(settings: Settings) -> dict[str, Any]:
     settings.take(options, "grace_seconds", _read_seconds)
     settings.take(options, "certfile", str)
     settings.take(options, "keyfile", str)
+    take_listening(settings, options)
     for limit in find_port_limits():
         settings.take(options, limit.name, limit.read)
     return options
@@ -142,6 +182,8 @@ def _take_endpoint_options(settings: Settings) -> dict[str, Any]:
     settings.take(options, "path", str)
     settings.take(options, "allowed_hosts", read_list)
     settings.take(options, "allowed_origins", read_list)
+    settings.take(options, "trusted_proxies", read_list)
+    settings.take(options, "proxy_headers", str)
     for limit in find_endpoint_limits():
         settings.take(options, limit.name, limit.read)
     return options
@@ -186,10 +228,12 @@ def _read_level(text: str) -> str:
     return text.upper()
 
 
-def _configure_logging(level: str | None) -> None:
+def _configure_logging(level: str | None, seat: Seat | None = None) -> None:
     """Log to stderr, unless the application has its own logging; heed `level` anyway."""
     if not logging.root.handlers:
-        logging.basicConfig(level=level or "INFO", format=_LOG_FORMAT)
+        source = "" if seat is None else f"worker {seat.number} "
+        form = _LOG_FORMAT.replace("%(name)s", f"{source}%(name)s")
+        logging.basicConfig(level=level or "INFO", format=form)
     elif level is not None:
         logging.root.setLevel(level)
     # Its debug output shows the headers of every request, tokens included.

@@ -7,10 +7,11 @@ while to import; `genmcp.cli.serve_command` reads them.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
 from genmcp.cli.target import SERVER_HELP
+from genmcp.transport.proxies import ProxyHeaders
 from genmcp.transport.setting import name_flag
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ _DESCRIPTION: Final = """\
 Serve a server over Streamable HTTP. Ctrl-C stops it in good order, a second one at once.
 
 Every flag with a value has an environment variable, which it overrules: GENMCP_ and its
-name, as GENMCP_PUBLIC_URL for --public-url. Two are lists with commas between:
-GENMCP_ALLOWED_HOSTS and GENMCP_ALLOWED_ORIGINS. GENMCP_SECRET_KEY has no flag, as other
-users of a machine may read the command line (several secrets, newest first: spaces between).
+name, as GENMCP_PUBLIC_URL for --public-url. Those of flags that may be repeated are lists
+with commas between, as GENMCP_ALLOWED_HOSTS and GENMCP_ALLOWED_ORIGINS. GENMCP_SECRET_KEY
+has no flag, as other users of a machine may read the command line (several secrets, newest
+first: spaces between).
 """
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 
@@ -46,17 +48,41 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
         "answered",
     )
     place.add_argument("--path", help="where the endpoint is (that of --public-url, or /mcp)")
+    _add_listening(place.add_argument)
     senders = serve.add_argument_group("who may call, besides this machine and --public-url")
     _add_senders(senders.add_argument)
+    _add_proxies(serve.add_argument_group("proxies in between").add_argument)
     tls = serve.add_argument_group("TLS and HTTP/2")
     tls.add_argument("--certfile", help="a PEM file with the certificate chain, for TLS")
     tls.add_argument("--keyfile", help="a PEM file with its private key")
     tls.add_argument("--http2", action="store_true", help="speak HTTP/2 as well")
+    processes = serve.add_argument_group("processes")
+    processes.add_argument(
+        "--workers",
+        metavar="N",
+        help="how many processes answer, each with limits of its own (1)",
+    )
     limits = serve.add_argument_group("limits")
     limits.add_argument("--grace-seconds", metavar="N", help="how long a shutdown may take (10)")
     _add_limits(limits.add_argument, find_endpoint_limits())
     connections = serve.add_argument_group("limits of connections")
     _add_limits(connections.add_argument, find_port_limits())
+
+
+def _add_listening(add: Callable[..., object]) -> None:
+    add("--unix-socket", metavar="PATH", help="a Unix socket to listen at instead")
+    add(
+        "--unix-socket-mode",
+        metavar="MODE",
+        help="its permissions, such as 660 for the group as well (600)",
+    )
+    add(
+        name_flag("fds"),
+        action="append",
+        metavar="N",
+        help="the file descriptor of a listening socket to serve at instead, as systemd hands "
+        "them on from 3; may be repeated",
+    )
 
 
 def _add_senders(add: Callable[..., object]) -> None:
@@ -71,6 +97,21 @@ def _add_senders(add: Callable[..., object]) -> None:
         action="append",
         metavar="ORIGIN",
         help="an origin whose pages may call, and read the answers; may be repeated",
+    )
+
+
+def _add_proxies(add: Callable[..., object]) -> None:
+    add(
+        name_flag("trusted_proxies"),
+        action="append",
+        metavar="ADDRESS",
+        help='an address or network of proxies, or "unix", believed about where calls come '
+        "from; may be repeated",
+    )
+    add(
+        "--proxy-headers",
+        choices=get_args(ProxyHeaders),
+        help="where they say it: X-Forwarded-For and -Proto, or Forwarded (x-forwarded)",
     )
 
 

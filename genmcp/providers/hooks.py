@@ -5,6 +5,7 @@ Layer: providers. `genmcp.suite` calls every hook that gets a channel through he
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +23,19 @@ async def run_hook(channel: Channel, hook: Callable[..., Any], *args: Any) -> An
 
     Cancellation: an `async def` is cancelled; a thread is waited for.
     """
-    if inspect.iscoroutinefunction(hook):
+    if _is_async(getattr(hook, "__func__", hook)):
         return await hook(*args)
     blocking = channel.blocking()
     given = [blocking if arg is channel else arg for arg in args]
     [answer] = await channel.run_in_thread(_box, hook, *given)
     # A plain def may hand back what an async one would, through a decorator.
     return await answer if inspect.isawaitable(answer) else answer
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_async(function: Callable[..., Any]) -> bool:
+    # Python looks through methods, wrappers and partials for it, every time.
+    return inspect.iscoroutinefunction(function)
 
 
 def _box(hook: Callable[..., Any], *args: Any) -> tuple[Any]:

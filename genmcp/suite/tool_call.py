@@ -20,6 +20,7 @@ from genmcp.errors import (
 )
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
+from genmcp.mcp.v2607.fields import with_members
 from genmcp.outcome import Error, InputRequired, Stream
 from genmcp.providers.hooks import run_hook
 from genmcp.providers.tool import Tool
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 InvalidArguments = Literal["tool_error", "protocol_error"]
 """How arguments that fail the generated check are answered: as a tool result with
 `isError`, which a model can read and correct, or as -32602."""
+
+_NO_TEXT: Final = mcp.TextContent(text="")
+_NO_RESULT: Final = mcp.CallToolResult(content=[])
 
 _EXPECTED: Final = "a CallToolResult, str, Stream, InputRequired or Error"
 
@@ -145,7 +149,7 @@ class ToolCall:
         tool = self.served.tool
         match answer:
             case str():
-                return self._check_output(mcp.call_tool_result(text=answer))
+                return self._check_output(_make_result(answer))
             case mcp.CallToolResult():
                 return self._check_output(answer)
             case Stream():
@@ -169,6 +173,13 @@ class ToolCall:
             raise CallbackReturnError(self.served.tool, "call", result, expected)
         checker.check(result.structured_content)
         return result
+
+
+def _make_result(text: str) -> mcp.CallToolResult:
+    if type(text) is not str:
+        return mcp.call_tool_result(text=text)
+    # Nothing is left to check.
+    return with_members(_NO_RESULT, content=[with_members(_NO_TEXT, text=text)])
 
 
 def start_call(served: ServedTool, request: mcp.CallToolRequest[Any], channel: Channel) -> ToolCall:

@@ -13,11 +13,12 @@ from genmcp.transport.origin import read_authority
 from genmcp.transport.setting import name_flag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import trio
 
     from genmcp.transport.asgi import StreamableHTTP
+    from genmcp.transport.proxies import TrustedProxies
 
 _log: Final = logging.getLogger("genmcp.transport")
 
@@ -31,24 +32,34 @@ class Announcer:
 
     Args:
         app: what is served.
-        host: what is bound.
+        host: what is bound; `None` for a Unix socket.
         task_status: told the URLs of the endpoint.
+        say: says a line, with its level.
     """
 
     def __init__(
-        self, app: StreamableHTTP, host: str, task_status: trio.TaskStatus[list[str]]
+        self,
+        app: StreamableHTTP,
+        host: str | None,
+        task_status: trio.TaskStatus[list[str]],
+        *,
+        say: Callable[[int, str], None] = _log.log,
     ) -> None:
         self._app = app
         self._host = host
         self._task_status = task_status
+        self._say = say
 
     def started(self, value: list[str] | None = None) -> None:
         """Announce the server at the URLs of its port."""
         urls = [url + (self._app.path or "/") for url in value or ()]
-        _log.info("Serving MCP at %s%s", ", ".join(urls), _describe_public(self._app))
-        _log.info("%s", describe_senders(self._app, self._host))
+        where = ", ".join(urls)
+        self._say(logging.INFO, f"Serving MCP at {where}{_describe_public(self._app)}")
+        self._say(logging.INFO, describe_senders(self._app, self._host))
+        if self._app.proxies is not None:
+            self._say(logging.INFO, describe_proxies(self._app.proxies))
         if warning := find_warning(self._app, self._host):
-            _log.warning("%s", warning)
+            self._say(logging.WARNING, warning)
         self._task_status.started(urls)
 
 
@@ -70,9 +81,9 @@ def _describe_public(app: StreamableHTTP) -> str:
     return f"{shown}; what stands in between changes the path to {app.path or '/'} (path)"
 
 
-def describe_senders(app: StreamableHTTP, host: str) -> str:
+def describe_senders(app: StreamableHTTP, host: str | None) -> str:
     """Say which `Host` and which `Origin` are answered, and because of what."""
-    bound, public = find_host_name(host), app.public_url
+    bound, public = None if host is None else find_host_name(host), app.public_url
     hosts = [
         f"{name} ({'bound' if name == bound else 'allowed_hosts'})"
         for name in app.senders.allowed_hosts
@@ -85,12 +96,20 @@ def describe_senders(app: StreamableHTTP, host: str) -> str:
     return f"Answering as Host to {_list(hosts)}; as Origin to {_list(origins)}"
 
 
+def describe_proxies(proxies: TrustedProxies) -> str:
+    """Say whose word is taken for where requests come from."""
+    names = ", ".join(proxies.entries)
+    return f"Believing {names} (trusted_proxies) where calls come from, by {proxies.headers}"
+
+
 def _list(names: Iterable[str]) -> str:
     return ", ".join(["loopback", *names])
 
 
-def find_warning(app: StreamableHTTP, host: str) -> str | None:
+def find_warning(app: StreamableHTTP, host: str | None) -> str | None:
     """Return what to say where clients can reach a server that will refuse them all."""
+    if host is None:
+        return None  # whoever may connect to it is on this machine
     bound = find_host_name(host)
     others = {*app.senders.allowed_hosts} - {bound}
     if others or app.public_url is not None:

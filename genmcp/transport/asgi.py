@@ -28,6 +28,7 @@ from genmcp.transport.identify import Identity
 from genmcp.transport.inbound import (
     Inbound,
 )
+from genmcp.transport.proxies import TrustedProxies
 from genmcp.transport.public_url import read_public_url
 from genmcp.transport.reply import (
     render_refusal,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from genmcp.transport.asgi_exchange import Receive, Send
     from genmcp.transport.exchange import Exchange, Scope
     from genmcp.transport.identify import Assigns, Principal
+    from genmcp.transport.proxies import ProxyHeaders
     from genmcp.transport.public_url import PublicUrl
 
 SECRET_KEY_VARIABLE: Final = "GENMCP_SECRET_KEY"  # noqa: S105 - a name, not a secret
@@ -82,6 +84,13 @@ class StreamableHTTP:
             `HostRules`.
         allowed_origins: `Origin` values answered besides loopback and `public_url`, whose
             pages may read what is answered (CORS); see `OriginRules`.
+        trusted_proxies: the addresses and networks of proxies that are believed when they
+            say where a request comes from; see `TrustedProxies`. What they say is then
+            `channel.client_address`, by which callers are limited, and the `client` and
+            `scheme` of the ASGI scope. Default: none, so that a proxy counts as the caller.
+        proxy_headers: where they say it: `"x-forwarded"` for `X-Forwarded-For` and
+            `X-Forwarded-Proto`, `"forwarded"` for `Forwarded`. The proxies have to add to
+            these, or replace what clients sent. The other ones are not read.
         authorization: what access tokens requests must carry; needs `public_url`, the
             resource they are issued for. Handlers find what a token allows in
             `channel.access`, and its subject in `channel.principal`.
@@ -112,6 +121,7 @@ class StreamableHTTP:
         path: where the endpoint is, without a trailing slash.
         public_url: what clients connect to, in its canonical form, if it was given.
         senders: who may call.
+        proxies: whose word is taken for where requests come from, if anyone's.
     """
 
     def __init__(
@@ -122,6 +132,8 @@ class StreamableHTTP:
         path: str | None = None,
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
+        trusted_proxies: Iterable[str] = (),
+        proxy_headers: ProxyHeaders = "x-forwarded",
         authorization: Authorization | None = None,
         assigns: Assigns | None = None,
         principal: Principal | None = None,
@@ -141,6 +153,9 @@ class StreamableHTTP:
             allowed_origins=allowed_origins,
             public_url=self.public_url,
         )
+        proxies = TrustedProxies(trusted_proxies, proxy_headers)
+        # Most requests do not pass by here at all, then.
+        self.proxies = proxies if proxies.entries else None
         # Whoever has a public address, or tells callers apart, expects more than one of them.
         self._limits = Limits(**limits).fill_in(
             limited_by_default=self.public_url is not None or principal is not None
@@ -180,7 +195,7 @@ class StreamableHTTP:
         """
         match scope["type"]:
             case "http" if trio.lowlevel.in_trio_task():
-                await self._endpoint.serve(scope, AsgiExchange(scope, receive, send))
+                await self.serve_exchange(scope, AsgiExchange(scope, receive, send))
             case "http":
                 await _refuse_loop(send)
             case "lifespan":
@@ -206,6 +221,8 @@ class StreamableHTTP:
             scope: what ASGI would say of it.
             exchange: reads it, and sends the response.
         """
+        if self.proxies is not None:
+            scope = _believe(self.proxies, scope, exchange)
         await self._endpoint.serve(scope, exchange)
 
 
@@ -213,6 +230,19 @@ def _find_path(path: str | None, public_url: PublicUrl | None) -> str:
     if path is not None:
         return path.rstrip("/")
     return DEFAULT_PATH if public_url is None else public_url.path
+
+
+def _believe(proxies: TrustedProxies, scope: Scope, exchange: Exchange) -> Scope:
+    """Let a request come from where its proxies say, if they are trusted."""
+    server = scope.get("server")
+    # So ASGI has it of a Unix socket; a server that tells no addresses tells neither.
+    unix = exchange.client_address is None and server is not None and server[1] is None
+    found = proxies.find_client(exchange.client_address, scope["headers"], unix=unix)
+    if found is None:
+        return scope
+    exchange.client_address = found.address
+    client = None if found.address is None else (found.address, 0)
+    return {**scope, "client": client, "scheme": found.scheme or scope.get("scheme", "http")}
 
 
 async def _refuse_loop(send: Send) -> None:

@@ -19,6 +19,7 @@ import trio
 
 from genmcp.errors import InternalError, InvalidRequest, LimitExceeded, McpError, Overloaded
 from genmcp.events import ClientGone, Failed
+from genmcp.mcp.v2607.fields import with_members
 from genmcp.mux.failure import is_crash
 from genmcp.telemetry import RefusalReason
 from genmcp.transport.cors import answer_preflight, is_preflight
@@ -162,7 +163,7 @@ class Endpoint:
     async def _run(
         self, scope: Scope, exchange: Exchange, received: ReceivedRequest, access: Access | None
     ) -> None:
-        caller = attrs.evolve(
+        caller = with_members(
             received.caller,
             client_address=exchange.client_address,
             access=access,

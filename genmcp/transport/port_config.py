@@ -6,14 +6,19 @@ Layer: transport. Both servers go by it: `genmcp.transport.http1` and
 
 from __future__ import annotations
 
+import socket
 import ssl
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from genmcp.errors import show
+
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
+_MAX_MODE: Final = 0o777
 _MAX_PORT: Final = 65535
 _POSITIVE: Final = (
     "backlog",
@@ -34,12 +39,25 @@ class PortConfig:
     Attributes:
         host: a name or address to bind; `"0.0.0.0"` or `"::"` for every interface.
         port: the port; 0 lets the system choose a free one.
+        unix_socket: a path to listen at instead, with a Unix socket. One that nobody
+            listens at any more is replaced, and it is removed at the end, if it is still
+            the one that was made here.
+        unix_socket_mode: the permissions of that socket: who may write to it may connect.
+            By default only the user that runs the server; `0o660` is for its group too.
+        sockets: listening sockets to serve at instead, or their file descriptors: what
+            systemd or a parent process has opened. They are taken over, and closed in the
+            end. One that is bound and does not listen yet is made to.
+        reuse_port: let other processes of this user listen at the same port
+            (`SO_REUSEPORT`), among which the system then shares out the connections.
         grace_seconds: how long a shutdown waits for what is still being answered.
         http2: speak HTTP/2 as well: by ALPN over TLS, and on a plain port with a client
             that takes it for granted. Off, such a client is refused (505). An offer to
             upgrade is never taken up; RFC 9113 has no such thing any more.
         certfile: a PEM file with the certificate chain; with `keyfile`, TLS is spoken.
         keyfile: a PEM file with the private key.
+        ssl_context: speaks TLS with this instead of the two files, for whatever they cannot
+            say: a key that a password protects, certificates of clients. Which protocols
+            it offers (ALPN) is set here.
         backlog: how many connections the kernel holds until they are accepted.
         max_connections: how many connections may be open. At the limit, the one that
             has been idle longest is closed for a newcomer; if none is idle, the
@@ -58,16 +76,22 @@ class PortConfig:
             slower has stopped reading, and is dropped.
 
     Raises:
-        ValueError: a number is out of its range, or only one of `certfile` and
-            `keyfile` is given.
+        ValueError: a number is out of its range, only one of `certfile` and `keyfile`
+            is given, or two of what can only be given instead of each other.
+        TypeError: `ssl_context` or `sockets` is something else.
     """
 
     host: str = "127.0.0.1"
     port: int = 8000
+    unix_socket: str | os.PathLike[str] | None = None
+    unix_socket_mode: int = 0o600
+    sockets: Sequence[socket.socket | int] | None = None
+    reuse_port: bool = False
     grace_seconds: float = 10.0
     http2: bool = False
     certfile: str | os.PathLike[str] | None = None
     keyfile: str | os.PathLike[str] | None = None
+    ssl_context: ssl.SSLContext | None = None
     backlog: int = 1024
     max_connections: int = 1000
     max_connections_per_address: int | None = None
@@ -86,28 +110,77 @@ class PortConfig:
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ValueError(f"{name} must be greater than 0, got {value!r}")
+        self._check_listening()
+        self._check_tls()
+
+    def _check_listening(self) -> None:
+        if self.sockets is not None:
+            if self.unix_socket is not None:
+                raise ValueError("sockets and unix_socket exclude each other: give one of them")
+            _check_sockets(self.sockets)
+        if self.unix_socket is not None and not hasattr(socket, "AF_UNIX"):
+            raise ValueError("unix_socket: Python offers no Unix sockets on this system")
+        if not 0 <= self.unix_socket_mode <= _MAX_MODE:
+            raise ValueError(
+                f"unix_socket_mode must be permissions such as 0o660, got {self.unix_socket_mode!r}"
+            )
+        if self.reuse_port:
+            if self.sockets is not None or self.unix_socket is not None:
+                raise ValueError("reuse_port is for a host and a port; for sockets they share one")
+            if not hasattr(socket, "SO_REUSEPORT"):
+                raise ValueError("reuse_port: this system has no SO_REUSEPORT")
+
+    def _check_tls(self) -> None:
         if (self.certfile is None) != (self.keyfile is None):
             raise ValueError("TLS needs both certfile and keyfile, got only one of them")
+        context = self.ssl_context
+        if context is None:
+            return
+        if self.certfile is not None:
+            raise ValueError("ssl_context holds certificate and key: leave out certfile, keyfile")
+        # The type says so, but a file name is an easy slip.
+        if not isinstance(context, ssl.SSLContext):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"ssl_context must be an ssl.SSLContext, got {show(context)}")
+        if context.protocol == ssl.PROTOCOL_TLS_CLIENT:
+            raise ValueError(
+                "ssl_context is one for clients; make it with "
+                "ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)"
+            )
 
     @property
     def scheme(self) -> str:
         """`"https"` when TLS is spoken, `"http"` otherwise."""
-        return "http" if self.certfile is None else "https"
+        return "http" if self.certfile is None and self.ssl_context is None else "https"
+
+
+def _check_sockets(sockets: Sequence[socket.socket | int]) -> None:
+    # The types say so, but a single socket is an easy slip.
+    if isinstance(sockets, str | bytes | int | socket.socket):
+        raise TypeError(f"sockets must be a list of sockets, got {show(sockets)}")
+    if not sockets:
+        raise ValueError("sockets must name at least one socket to listen at")
+    for one in sockets:
+        if isinstance(one, bool) or not isinstance(one, socket.socket | int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"sockets must be sockets or their file descriptors, got {show(one)}")
 
 
 def load_ssl_context(config: PortConfig) -> ssl.SSLContext | None:
-    """Read the certificate and key, if there are any.
+    """Return what TLS is spoken with, if it is.
 
     Raises:
         OSError: a file cannot be read, or does not hold what it should.
     """
-    if config.certfile is None:
-        return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    try:
-        context.load_cert_chain(config.certfile, config.keyfile)
-    except OSError as error:  # which does not say what it is about
-        files = f"certfile {config.certfile} and keyfile {config.keyfile}"
-        raise OSError(f"{files} cannot be used: {error}") from error
+    context = config.ssl_context
+    if context is None:
+        if config.certfile is None:
+            return None
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        try:
+            context.load_cert_chain(config.certfile, config.keyfile)
+        except OSError as error:  # which does not say what it is about
+            files = f"certfile {config.certfile} and keyfile {config.keyfile}"
+            raise OSError(f"{files} cannot be used: {error}") from error
+    # One that was given may offer what is not spoken here.
     context.set_alpn_protocols(["h2", "http/1.1"] if config.http2 else ["http/1.1"])
     return context

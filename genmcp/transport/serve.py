@@ -22,12 +22,15 @@ from genmcp.transport.asgi import StreamableHTTP
 
 if TYPE_CHECKING:
     import os
+    import socket
+    import ssl
     from collections.abc import Iterable, Sequence
 
     from genmcp.authorization import Authorization
     from genmcp.telemetry import Observer
     from genmcp.transport.identify import Assigns, Principal
     from genmcp.transport.port_config import PortConfig
+    from genmcp.transport.proxies import ProxyHeaders
 
 
 Http: TypeAlias = Literal["native", "hypercorn"]
@@ -44,6 +47,8 @@ class EndpointOptions(LimitOptions, total=False):
     public_url: str | None
     allowed_hosts: Iterable[str]
     allowed_origins: Iterable[str]
+    trusted_proxies: Iterable[str]
+    proxy_headers: ProxyHeaders
     authorization: Authorization | None
     assigns: Assigns | None
     principal: Principal | None
@@ -52,12 +57,22 @@ class EndpointOptions(LimitOptions, total=False):
     observers: Iterable[Observer]
 
 
+class ListenOptions(TypedDict, total=False):
+    """Where `serve` listens, if not at `host` and `port`; see `PortConfig`."""
+
+    unix_socket: str | os.PathLike[str] | None
+    unix_socket_mode: int
+    sockets: Sequence[socket.socket | int] | None
+    reuse_port: bool
+
+
 class PortOptions(TypedDict, total=False):
     """What `serve` hands on to `PortConfig`, which says what each one means."""
 
     http2: bool
     certfile: str | os.PathLike[str] | None
     keyfile: str | os.PathLike[str] | None
+    ssl_context: ssl.SSLContext | None
     backlog: int
     max_connections: int
     max_connections_per_address: int | None
@@ -68,7 +83,7 @@ class PortOptions(TypedDict, total=False):
     write_timeout_seconds: float
 
 
-class ServeOptions(EndpointOptions, PortOptions, total=False):
+class ServeOptions(EndpointOptions, ListenOptions, PortOptions, total=False):
     """The keyword arguments of `serve` that are somebody else's."""
 
 
@@ -103,6 +118,7 @@ async def serve(
 
     Besides loopback and the host of `public_url`, the host it is bound to is allowed as
     `Host`, unless that is a wildcard. The log says who is answered, and because of what.
+    Of a Unix socket the URL is `http+unix://`, its path percent-encoded, and the endpoint's.
 
     Args:
         server: a `Server`, usually a `Suite`; or a ready `StreamableHTTP`, which keeps
@@ -120,14 +136,18 @@ async def serve(
         stop: an event that stops it when set. With `handle_signals`, a signal sets it.
         task_status: for `nursery.start`.
         options: any of `StreamableHTTP` (`public_url`, `allowed_hosts`, `allowed_origins`,
-            `assigns`, `secret_key`, `observers`, ...); `certfile` and `keyfile` for TLS;
-            `http2=True` to speak HTTP/2 as well; and the limits `max_connections` (1000),
+            `assigns`, `secret_key`, `observers`, ...); instead of `host` and `port`,
+            `unix_socket` (with `unix_socket_mode`, 0o600) or `sockets`, which were opened
+            by others and are taken over; `reuse_port=True` to share the port with other
+            processes; `certfile` and `keyfile`, or an `ssl_context`, for TLS; `http2=True` to
+            speak HTTP/2 as well; and the limits `max_connections` (1000),
             `max_connections_per_address` (none), `max_header_bytes` (32 KiB), `max_headers`
             (100), `idle_timeout_seconds` (75), `read_timeout_seconds` and
             `write_timeout_seconds` (30 each).
 
     Raises:
-        OSError: the address cannot be bound, or a TLS file cannot be read.
+        OSError: the address cannot be bound, a socket that was given cannot be used, or a
+            TLS file cannot be read.
         TypeError: `server` is not a server, or an option is unknown, or belongs to the
             `StreamableHTTP` that was given ready made.
         ValueError: an option makes no sense; the message names it.
@@ -138,24 +158,27 @@ async def serve(
     """
     # At the top, these would make every import of genmcp slower, for no use to whoever
     # serves nothing: a test, a command line, an application under another server.
+    from genmcp.transport.listeners import find_bound_host  # noqa: PLC0415
     from genmcp.transport.port_config import PortConfig  # noqa: PLC0415
     from genmcp.transport.signals import stopping_on_signals  # noqa: PLC0415
 
-    endpoint, limits = _take(options, EndpointOptions), _take(options, PortOptions)
+    endpoint = _take(options, EndpointOptions)
+    at_port = _take(options, ListenOptions) | _take(options, PortOptions)
     if options:
         raise TypeError(f"serve() has no option {next(iter(options))!r}")
-    config = PortConfig(host=host, port=port, grace_seconds=grace_seconds, **limits)
-    run = _choose_port(http, config)
-    app = make_endpoint(server, host, path, endpoint)
+    config = PortConfig(host=host, port=port, grace_seconds=grace_seconds, **at_port)
+    run = choose_port(http, config)
+    bound = find_bound_host(config)
+    app = make_endpoint(server, bound, path, endpoint)
     if app.mux.draining:
         raise RuntimeError("this StreamableHTTP was stopped, which is for good; make a new one")
     stop = trio.Event() if stop is None else stop
-    announcer = Announcer(app, host, task_status)
+    announcer = Announcer(app, bound, task_status)
     with stopping_on_signals(stop) if handle_signals else nullcontext():
         await run(app, config, stop, announcer)
 
 
-def _choose_port(http: Http | None, config: PortConfig) -> RunPort:
+def choose_port(http: Http | None, config: PortConfig) -> RunPort:
     """Return what runs the port.
 
     Raises:
@@ -198,13 +221,13 @@ def _take(options: Any, kind: type[Any]) -> dict[str, Any]:
 
 
 def make_endpoint(
-    server: Server | StreamableHTTP, host: str, path: str | None, options: dict[str, Any]
+    server: Server | StreamableHTTP, host: str | None, path: str | None, options: dict[str, Any]
 ) -> StreamableHTTP:
     """Return the endpoint for `server`, which answers to the host it is bound to.
 
     Args:
         server: see `serve`, as for `path`.
-        host: what will be bound.
+        host: what will be bound; `None` for a Unix socket.
         path: `None` for the default.
         options: those of `EndpointOptions` that were given.
 
@@ -226,7 +249,7 @@ def make_endpoint(
     names = options.pop("allowed_hosts", ())
     # A single string is for the endpoint to refuse.
     names = names if isinstance(names, str) else list(names)
-    bound = find_host_name(host)
+    bound = None if host is None else find_host_name(host)
     return StreamableHTTP(
         server,
         path=path,

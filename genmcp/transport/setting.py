@@ -9,7 +9,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 # A flag that may be repeated has the name of one entry.
-_ENTRIES: Final = {"allowed_hosts": "allowed_host", "allowed_origins": "allowed_origin"}
+_ENTRIES: Final = {
+    "allowed_hosts": "allowed_host",
+    "allowed_origins": "allowed_origin",
+    "fds": "fd",
+    "trusted_proxies": "trusted_proxy",
+}
 
 
 def name_flag(setting: str) -> str:

@@ -74,15 +74,21 @@ def hook_for(tp: Any) -> Hook:
 
 def _class_hook(cls: Any, arguments: tuple[Any, ...]) -> Hook:
     variables: tuple[Any, ...] = getattr(cls, "__parameters__", ())
-    read_members = _members_hook(cls, dict(zip(variables, arguments, strict=False)))
+    bound = dict(zip(variables, arguments, strict=False))
+    read_members = _members_hook(cls, bound)
     members = members_of(cls).values()
     constants = constants_of(cls)
     demanded = [member.wire for member in members if member.required and member.has_default]
     known = frozenset([*constants, *(member.wire for member in members)])
     opened = is_open(cls)
+    read_quickly = None if constants else _quick_hook(cls, bound, known)
 
     def read_class(value: Any, _type: Any) -> Any:
         given = read_object(value, None)
+        if read_quickly is not None:
+            # What is wrong is found out below, and most often nothing is.
+            with contextlib.suppress(ClassValidationError, ValueError, KeyError):
+                return read_quickly(given)
         if constants:
             _check_constants(given, constants)
         for name in demanded:
@@ -90,8 +96,7 @@ def _class_hook(cls: Any, arguments: tuple[Any, ...]) -> Hook:
                 raise WrongItem(name, WrongValue("required, but missing"))
         # Ours goes last: on the wire `extra` is a member like any other.
         if opened and not known.issuperset(given):
-            extra = {name: item for name, item in given.items() if name not in known}
-            given = {**given, EXTRA: extra}
+            given = {**given, EXTRA: _leave_out(given, known)}
         return read_members(given, cls)
 
     return read_class
@@ -107,6 +112,60 @@ def _members_hook(cls: Any, bound: Mapping[Any, Any]) -> Hook:
     # Its type has the overrides named one by one; there are as many as members.
     make = cast("Callable[..., Hook]", make_dict_structure_fn)
     return make(cls, _CONVERTER, _cattrs_use_linecache=False, **overrides)
+
+
+def _quick_hook(
+    cls: Any, bound: Mapping[Any, Any], known: frozenset[str]
+) -> Callable[[dict[str, Any]], Any] | None:
+    """Return what reads a good object without the checks of its class, which would come twice.
+
+    It raises for a bad one, and does not say well why. `None` for a class that checks
+    its members together.
+    """
+    if hasattr(cls, "__attrs_post_init__"):
+        return None
+    plan = [
+        (member.attribute, member.wire, _member_hook(member, bound), _absent(cls, member))
+        for member in members_of(cls).values()
+    ]
+    opened = is_open(cls)
+    make = object.__new__
+    put = object.__setattr__
+
+    def read_quickly(given: dict[str, Any]) -> Any:
+        made = make(cls)
+        for attribute, wire, read, absent in plan:
+            if wire in given:
+                put(made, attribute, read(given[wire], None))
+            else:
+                put(made, attribute, absent())
+        if opened:
+            extra = {} if known.issuperset(given) else _leave_out(given, known)
+            put(made, EXTRA, extra)
+        return made
+
+    return read_quickly
+
+
+def _absent(cls: Any, member: Member) -> Callable[[], Any]:
+    """Return what gives the value of a member that is not there, or raises `KeyError`."""
+    default: Any = attrs.fields_dict(cls)[member.attribute].default
+    if member.required or default is attrs.NOTHING:
+        return functools.partial(_miss, member.wire)
+    factory: Callable[[], Any] | None = getattr(default, "factory", None)
+    return factory if factory is not None else functools.partial(_keep, default)
+
+
+def _miss(name: str) -> Any:
+    raise KeyError(name)
+
+
+def _keep(value: Any) -> Any:
+    return value
+
+
+def _leave_out(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    return {name: item for name, item in given.items() if name not in known}
 
 
 def _check_constants(value: Mapping[str, Any], constants: Mapping[str, str]) -> None:

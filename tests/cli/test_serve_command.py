@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import os
 import re
@@ -21,8 +22,9 @@ import pytest
 
 from genmcp.cli import main
 from genmcp.cli.limit_settings import find_endpoint_limits, find_port_limits
+from genmcp.cli.listen_settings import take_listening
 from genmcp.cli.serve_command import split_grace
-from genmcp.cli.settings import read_number, read_or_none, read_whole_number
+from genmcp.cli.settings import Settings, read_number, read_or_none, read_whole_number
 from genmcp.cli.watchdog import Watchdog
 from genmcp.limits import Limits, RateLimit
 from genmcp.transport.asgi import StreamableHTTP
@@ -272,7 +274,7 @@ def test_every_limit_has_a_flag_that_says_what_it_is_for(
 ) -> None:
     settings = {limit.name: limit for limit in [*find_endpoint_limits(), *find_port_limits()]}
     limits = {field.name for field in attrs.fields(Limits)}
-    port = set(PortOptions.__annotations__) - {"http2", "certfile", "keyfile"}
+    port = set(PortOptions.__annotations__) - {"http2", "certfile", "keyfile", "ssl_context"}
     assert set(settings) == limits | port | {"keepalive_seconds"}
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--help"])
@@ -347,6 +349,20 @@ def test_a_port_in_use_is_one_line_and_status_1(capsys: pytest.CaptureFixture[st
         ([], {"BACKLOG": "many"}, "GENMCP_BACKLOG must be a whole number"),
         ([], {"SECRET_KEY": "0123456789abcdef0123456789abcdef short"}, "16 bytes"),
         (["--certfile", "cert.pem"], {}, "certfile and keyfile"),
+        (["--workers", "0"], {}, "--workers must be a number from 1 to 1000"),
+        ([], {"WORKERS": "many"}, "GENMCP_WORKERS must be a whole number"),
+        (["--workers", "2", "--max-connections", "0"], {}, "--max-connections must be greater"),
+        (["--unix-socket", "x", "--port", "1"], {}, "--unix-socket and --port exclude each other"),
+        (["--host", "::1", "--fd", "3"], {}, "--fd and --host exclude each other"),
+        (["--unix-socket", "x", "--fd", "3"], {}, "--unix-socket and --fd exclude each other"),
+        ([], {"UNIX_SOCKET": "x", "FDS": "3"}, "GENMCP_UNIX_SOCKET and GENMCP_FDS exclude"),
+        (["--fd", "x"], {}, "--fd (GENMCP_FDS) must be the number of a file descriptor, not 'x'"),
+        ([], {"FDS": "3, -1"}, "must be the number of a file descriptor, not '-1'"),
+        (["--unix-socket-mode", "rw"], {}, "--unix-socket-mode must be permissions in three octal"),
+        ([], {"UNIX_SOCKET_MODE": "0o888"}, "GENMCP_UNIX_SOCKET_MODE must be permissions"),
+        (["--trusted-proxy", "*"], {}, "--trusted-proxy: '*' is no address and no network"),
+        ([], {"TRUSTED_PROXIES": "::1, 0.0.0.0/0"}, "GENMCP_TRUSTED_PROXIES: '0.0.0.0/0' trusts"),
+        ([], {"PROXY_HEADERS": "x-real-ip"}, "GENMCP_PROXY_HEADERS must be"),
     ],
     ids=str,
 )
@@ -364,6 +380,36 @@ def test_a_setting_that_makes_no_sense_is_named_with_status_2(
     assert line.startswith("genmcp serve: error: ")
     assert says in line
     assert "short" not in line  # secrets are not repeated
+
+
+def test_a_descriptor_that_is_no_socket_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for workers in ("1", "2"):
+        assert main(["serve", "served_app:suite", "--fd", "9999", "--workers", workers]) == 1
+        assert capsys.readouterr().err.endswith(
+            "cannot serve on file descriptor 9999: sockets: file descriptor 9999 is no socket: "
+            "Bad file descriptor\n"
+        )
+
+
+@pytest.mark.parametrize(
+    ("flags", "place"),
+    [
+        ({}, {"unix_socket": "/run/x.sock", "unix_socket_mode": 0o660}),
+        ({"unix_socket": "y.sock"}, {"unix_socket": "y.sock", "unix_socket_mode": 0o660}),
+        ({"fd": ["3", "4"]}, {"sockets": [3, 4], "unix_socket_mode": 0o660}),
+        ({"port": "80"}, {"unix_socket_mode": 0o660}),
+        ({"host": "::1"}, {"unix_socket_mode": 0o660}),
+    ],
+)
+def test_a_flag_for_one_place_overrules_a_variable_for_another(
+    flags: dict[str, Any], place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GENMCP_UNIX_SOCKET", "/run/x.sock")
+    monkeypatch.setenv("GENMCP_UNIX_SOCKET_MODE", "0o660")
+    unset = dict.fromkeys(("host", "port", "unix_socket", "unix_socket_mode", "fd"))
+    options: dict[str, Any] = {}
+    take_listening(Settings(argparse.Namespace(**{**unset, **flags})), options)
+    assert options == place
 
 
 def test_a_file_that_cannot_be_read_is_named(capsys: pytest.CaptureFixture[str]) -> None:

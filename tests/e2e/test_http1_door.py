@@ -11,8 +11,8 @@ import pytest
 import trio
 
 from genmcp.transport.http1.door import Door
-from genmcp.transport.http1.listeners import open_listeners
 from genmcp.transport.http1.service import Service
+from genmcp.transport.listeners import bind_port
 from genmcp.transport.port_config import PortConfig
 from tests.e2e.raw_http import (
     GET,
@@ -91,7 +91,8 @@ class Flaky(socket.socket):
 
 
 async def listen() -> Flaky:
-    [sock] = await open_listeners(PortConfig(port=0))
+    [sock] = await bind_port("127.0.0.1", 0)
+    sock.listen()
     return Flaky(fileno=sock.detach())
 
 
@@ -158,7 +159,7 @@ HERE = (socket.AF_INET, ("127.0.0.1", 0))
 @pytest.mark.parametrize("found", [[NOT_HERE, HERE], [HERE, NOT_HERE]])
 async def test_an_address_of_a_name_that_this_machine_lacks_is_left_out(found: Any) -> None:
     trio.socket.set_custom_hostname_resolver(Resolver(*found))
-    [sock] = await open_listeners(PortConfig(host="some.name", port=0))
+    [sock] = await bind_port("some.name", 0)
     assert sock.getsockname()[0] == "127.0.0.1"
     sock.close()
 
@@ -166,7 +167,7 @@ async def test_an_address_of_a_name_that_this_machine_lacks_is_left_out(found: A
 async def test_a_name_without_an_address_of_this_machine_cannot_be_bound() -> None:
     trio.socket.set_custom_hostname_resolver(Resolver(NOT_HERE))
     with pytest.raises(OSError, match=rf"\[Errno {errno.EADDRNOTAVAIL}\]"):
-        await open_listeners(PortConfig(host="some.name", port=0))
+        await bind_port("some.name", 0)
 
 
 async def test_over_ipv6_it_answers_at_a_free_port() -> None:

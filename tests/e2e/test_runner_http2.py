@@ -10,10 +10,11 @@ import h2.connection
 import h2.errors
 import h2.events
 import h2.settings
+import h11
 import pytest
 import trio
 
-from genmcp.transport.port_config import PortConfig
+from genmcp.transport.port_config import PortConfig, load_ssl_context
 from genmcp.transport.runner import run_asgi
 from tests.e2e.raw_http import (
     Client,
@@ -140,6 +141,34 @@ async def test_over_tls_a_drained_stream_ends_whole(certificate: Path) -> None:
             server.stop.set()
             assert (await client.read_answer()).body == b"tick\nbye"
         await server.ended.wait()
+
+
+@pytest.mark.parametrize("front", ["http1", "hypercorn"], indirect=True)
+async def test_a_context_is_used_and_offers_what_is_spoken_here(certificate: Path) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(certificate))
+    context.load_cert_chain(certificate)
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.set_alpn_protocols(["h2"])
+    async with running(hello, ssl_context=context) as server:
+        assert server.urls[0].startswith("https://")
+        async with await connect_securely(server, certificate, "http/1.1") as stranger:
+            # In TLS 1.3 a client only learns of its refusal afterwards.
+            with pytest.raises((trio.BrokenResourceError, h11.RemoteProtocolError)):
+                await Client(stranger).ask("GET")
+        known = ssl.create_default_context(cafile=str(certificate))
+        known.load_cert_chain(certificate)
+        known.set_alpn_protocols(["h2", "http/1.1"])
+        async with trio.SSLStream(
+            await connect(server), known, server_hostname="127.0.0.1", https_compatible=True
+        ) as stream:
+            assert (await Client(stream).ask("GET")).status == 200
+            assert stream.selected_alpn_protocol() == "http/1.1"
+
+
+async def test_old_tls_is_not_spoken(certificate: Path) -> None:
+    context = load_ssl_context(PortConfig(certfile=certificate, keyfile=certificate))
+    assert context is not None
+    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
 
 
 async def test_a_file_that_is_no_certificate_is_an_os_error(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from genmcp.testing import Client
 from genmcp.transport.announcement import describe_senders, find_warning
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.port_config import PortConfig
-from genmcp.transport.serve import EndpointOptions, PortOptions, make_endpoint, serve
+from genmcp.transport.serve import EndpointOptions, ListenOptions, PortOptions, make_endpoint, serve
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
 
 KEY = "k" * 32
@@ -329,7 +329,7 @@ def test_the_options_are_those_of_the_endpoint_and_the_port() -> None:
     port = {field.name for field in attrs.fields(PortConfig)} - {"host", "port", "grace_seconds"}
     assert LimitOptions.__optional_keys__ == limits
     assert EndpointOptions.__optional_keys__ == endpoint | limits
-    assert set(PortOptions.__annotations__) == port
+    assert set(ListenOptions.__annotations__) | set(PortOptions.__annotations__) == port
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from tests.request_table import (
+    rows_auth,
     rows_content,
+    rows_cors,
     rows_envelope,
     rows_http,
     rows_json,
@@ -24,6 +26,8 @@ from tests.request_table.row import Row
 AREAS: Final = (
     rows_http,
     rows_sender,
+    rows_cors,
+    rows_auth,
     rows_content,
     rows_json,
     rows_envelope,

@@ -3,14 +3,17 @@
 /mcp       everything a Suite has, nothing configured
 /bare      one tool and nothing else
 /strict    small limits, foreign hosts and origins allowed, no identity in results
+/guarded   takes access tokens, at the public URL https://mcp.example.com/guarded
 """
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any, Final
 
 from genmcp import (
+    Authorization,
     Channel,
     EventBus,
     EventSubscriptions,
@@ -20,12 +23,16 @@ from genmcp import (
     ResourceRepo,
     StreamableHTTP,
     Suite,
+    Tool,
     elicit_form,
     mcp,
 )
+from genmcp.testing import FakeVerifier, fake_access
 from tests.request_table.served_tools import SECRET, TOOLS, Add, Echo, Who
 
 KEY: Final = "k" * 32
+RESOURCE: Final = "https://mcp.example.com/guarded"
+METADATA_URL: Final = "https://mcp.example.com/.well-known/oauth-protected-resource/guarded"
 SERVER_INFO: Final = {"name": "table", "version": "1"}
 STRICT_BODY_BYTES: Final = 600
 STRICT_DEPTH: Final = 6
@@ -78,6 +85,31 @@ class Notes(
         return ()
 
 
+class Wipe(Tool, name="wipe", description="Wipes.", required_scopes=["admin"]):
+    async def call(self, request: Any, channel: Channel) -> str:
+        return "gone"
+
+
+def make_guarded(suite: Suite) -> StreamableHTTP:
+    """Return an endpoint that takes access tokens with the scope `use`."""
+    allows = functools.partial(fake_access, audience=RESOURCE)
+    tokens = {
+        "good": allows("use"),
+        "admin": allows("use", "admin"),
+        "root": allows("root"),
+        "narrow": allows(),
+        "old": allows("use", expires_at=1),
+        "foreign": fake_access("use", audience="https://other.example.com/mcp"),
+    }
+    authorization = Authorization(
+        FakeVerifier(tokens),
+        authorization_servers=["https://auth.example.com"],
+        required_scopes=["use"],
+        implied_scopes={"root": ["use", "admin"]},
+    )
+    return StreamableHTTP(suite, public_url=RESOURCE, authorization=authorization, secret_key=KEY)
+
+
 class Endpoints:
     """The three servers as one ASGI application."""
 
@@ -103,7 +135,9 @@ class Endpoints:
             send_server_info=False,
             invalid_arguments="protocol_error",
         )
+        guarded = Suite(server_name="table", server_version="1", tools=[Add, Wipe])
         self._others = {
+            "/guarded": make_guarded(guarded),
             "/bare": StreamableHTTP(bare, path="/bare", secret_key=KEY),
             "/strict": StreamableHTTP(
                 strict,
@@ -119,7 +153,9 @@ class Endpoints:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         app = self.full
         if scope["type"] == "http":
-            app = self._others.get(scope["path"].removesuffix("/"), self.full)
+            path = scope["path"].removesuffix("/")
+            guarded = path.startswith("/.well-known/")
+            app = self._others.get("/guarded" if guarded else path, self.full)
         await app(scope, receive, send)
 
     @property

@@ -109,6 +109,8 @@ def runtime_types(members: tuple[Any, ...]) -> tuple[type, ...]:
 
 
 def _as_list(value: object, instance: object, field: Field) -> list[Any]:
+    if type(value) is list:
+        return [*cast("list[Any]", value)]
     # A string or a mapping would fall to pieces.
     if issubclass(type(value), str | bytes | Mapping) or not isinstance(value, Iterable):
         raise TypeError(f"{_place(instance, field)} must be a list or a tuple, got {show(value)}")
@@ -132,7 +134,7 @@ _TO_OPTIONAL_LIST: Final = attrs.Converter(_as_optional_list, takes_self=True, t
 
 
 def _type_check(allowed: tuple[type, ...]) -> Validator:
-    exact = frozenset(allowed)
+    exact = _exact_types(allowed)
 
     def check(instance: object, attribute: Field, value: Any) -> None:
         if type(value) not in exact and not _is_one_of(value, allowed):
@@ -141,6 +143,11 @@ def _type_check(allowed: tuple[type, ...]) -> Validator:
             )
 
     return check
+
+
+def _exact_types(allowed: tuple[type, ...]) -> frozenset[type]:
+    """Return the types that need no closer look; for a mapping, the one nearly all are of."""
+    return frozenset([*allowed, dict] if Mapping in allowed else allowed)
 
 
 def _choice_check(choices: tuple[Any, ...], *, optional: bool) -> Validator:

@@ -1,7 +1,7 @@
 """HTTP/1.1 on trio, for exactly this job.
 
 Layer: transport, shell. In the order of a request: `run` starts and shuts down,
-`listeners` has the sockets, `door` accepts, `connection` reads and answers (`wire` moves
+`door` accepts, `connection` reads and answers (`wire` moves
 its bytes, `request_reader` and `response_writer` are the protocol, pure), `exchange` is
 one request as the application sees it.
 """

@@ -57,7 +57,7 @@ class Connection:
         wire: its bytes.
         service: what all connections share.
         client: the address and port it comes from, or `None`.
-        server: the address and port it came to, or `None`.
+        server: the address and port it came to; a path and `None` for a Unix socket.
         secure: whether it is TLS.
 
     Attributes:
@@ -72,7 +72,7 @@ class Connection:
         service: Service,
         *,
         client: tuple[str, int] | None,
-        server: tuple[str, int] | None,
+        server: tuple[str, int | None] | None,
         secure: bool,
     ) -> None:
         self.client_address = None if client is None else client[0]
@@ -286,13 +286,18 @@ class Connection:
             OSError: it cannot be sent.
             trio.ClosedResourceError: the connection was cut off meanwhile.
         """
+        # Most often all of it goes out at once: no time has to be limited.
+        sent = self._wire.send_now(data)
+        if sent < len(data):
+            await self._send_rest(data, sent)
+
+    async def _send_rest(self, data: bytes, sent: int) -> None:
         seconds = self._service.config.write_timeout_seconds
         before = self.deadline
         self._writing = True
         try:
-            for start in range(0, len(data), _SLICE_BYTES):
+            for start in range(sent, len(data), _SLICE_BYTES):
                 self.deadline = trio.current_time() + seconds
-                # A slice of all of it is no copy.
                 await self._wire.send(data[start : start + _SLICE_BYTES])
         finally:
             self._writing = False

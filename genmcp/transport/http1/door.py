@@ -18,6 +18,7 @@ import trio
 from genmcp.mux.failure import is_crash
 from genmcp.transport.http1.connection import Connection, read_address
 from genmcp.transport.http1.wire import PlainWire, SecureWire
+from genmcp.transport.listeners import read_own_address
 from genmcp.transport.no_room import FULL, FULL_FOR_ADDRESS
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Door:
         sock.setblocking(False)  # noqa: FBT003 - the standard library's way
         if sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        own = read_address(sock.getsockname())
+        own = read_own_address(sock.getsockname())
         wire = PlainWire(sock) if self._secure is None else SecureWire(sock, self._secure)
         client = read_address(address)
         refusal = self._find_refusal(client)

@@ -13,8 +13,8 @@ import trio
 
 from genmcp.mux.failure import is_crash
 from genmcp.transport.http1.door import Door
-from genmcp.transport.http1.listeners import open_listeners
 from genmcp.transport.http1.service import Service
+from genmcp.transport.listeners import listening, name_url
 from genmcp.transport.port_config import PortConfig, load_ssl_context
 
 if TYPE_CHECKING:
@@ -64,12 +64,8 @@ async def run_http1(
     Cancellation: begins the same shutdown, but with a second of grace at most.
     """
     secure = load_ssl_context(config)
-    listeners = await open_listeners(config)
-    try:
+    async with listening(config) as listeners:
         await _Run(answer, config, cleanup_seconds, drain, secure).run(listeners, stop, task_status)
-    finally:
-        for listener in listeners:
-            listener.close()
 
 
 class _Run:
@@ -135,7 +131,9 @@ class _Run:
             async with trio.open_nursery() as accepting:
                 for listener in listeners:
                     accepting.start_soon(door.accept, listener)
-                task_status.started([_name_url(self._config.scheme, one) for one in listeners])
+                task_status.started(
+                    [name_url(self._config.scheme, one.getsockname()) for one in listeners]
+                )
                 await stop.wait()
                 accepting.cancel_scope.cancel()
             for listener in listeners:
@@ -162,8 +160,3 @@ class _Run:
             if not is_crash(error):
                 raise
             _log.exception("Draining failed; the shutdown goes on")
-
-
-def _name_url(scheme: str, listener: socket.socket) -> str:
-    host, port, *_ = listener.getsockname()
-    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

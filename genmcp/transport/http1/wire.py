@@ -37,9 +37,17 @@ class Wire(ABC):
     async def receive(self) -> bytes:
         """Wait for the next bytes; `b""` when there are no more, for whatever reason."""
 
+    def send_now(self, data: bytes) -> int:
+        """Send what goes out at once; return how many bytes that were.
+
+        Raises:
+            OSError: it cannot be sent; nothing more can.
+        """
+        return 0
+
     @abstractmethod
     async def send(self, data: bytes) -> None:
-        """Send all of `data`. Does not pass through a checkpoint if it goes out at once.
+        """Send all of `data`.
 
         Raises:
             OSError: it cannot be sent; nothing more can.
@@ -98,15 +106,16 @@ class PlainWire(Wire):
         except (OSError, trio.ClosedResourceError):
             return b""
 
+    def send_now(self, data: bytes) -> int:
+        """See `Wire.send_now`."""
+        try:
+            return self.socket.send(data)
+        except BlockingIOError:
+            return 0
+
     async def send(self, data: bytes) -> None:
         """See `Wire.send`."""
-        try:
-            sent = self.socket.send(data)
-        except BlockingIOError:
-            sent = 0
-        if sent == len(data):
-            return
-        rest = memoryview(data)[sent:]
+        rest = memoryview(data)
         while rest:
             await trio.lowlevel.wait_writable(self.socket)
             with suppress(BlockingIOError):

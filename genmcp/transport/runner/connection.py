@@ -25,6 +25,7 @@ import attrs
 import trio
 from hypercorn.events import Closed, Event, RawData, Updated
 
+from genmcp.transport.listeners import read_own_address
 from genmcp.transport.runner.application import AppTasks, Parts
 from genmcp.transport.runner.config import logger
 from genmcp.transport.runner.http import Http
@@ -173,7 +174,8 @@ class Connection:
             state=self._service.state,
             ssl=secure,
             client=client,
-            server=_read_address(self._socket.getsockname()),
+            # Hypercorn's type knows no Unix sockets; it hands this on as it is.
+            server=cast("Address", read_own_address(self._socket.getsockname())),
             send=self._take_event,
         )
         alpn = None

@@ -15,6 +15,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 
 from genmcp.mux.failure import is_crash
+from genmcp.transport.listeners import listening, name_url
 from genmcp.transport.port_config import PortConfig, load_ssl_context
 from genmcp.transport.runner.application import AppLifespan
 from genmcp.transport.runner.config import logger, make_hypercorn_config
@@ -72,13 +73,10 @@ async def run_asgi(
     Cancellation: begins the same shutdown, but with a second of grace at most.
     """
     secure = load_ssl_context(config)
-    listeners = await trio.open_tcp_listeners(config.port, host=config.host, backlog=config.backlog)
-    try:
+    async with listening(config) as sockets:
+        listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(one)) for one in sockets]
         runner = _Runner(app, config, drain, secure)
         await runner.run(listeners, trio.Event() if stop is None else stop, task_status)
-    finally:
-        for listener in listeners:
-            listener.socket.close()
 
 
 class _Runner:
@@ -156,7 +154,8 @@ class _Runner:
         async with trio.open_nursery() as accepting:
             for listener in listeners:
                 accepting.start_soon(door.accept, listener)
-            task_status.started([_name_url(self._config.scheme, one) for one in listeners])
+            addresses = [one.socket.getsockname() for one in listeners]
+            task_status.started([name_url(self._config.scheme, one) for one in addresses])
             await stop.wait()
             accepting.cancel_scope.cancel()
         self._limit_shutdown()
@@ -184,8 +183,3 @@ class _Runner:
             await self._lifespan.wait_for_shutdown()
         if scope.cancelled_caught:
             logger.error("The application's lifespan did not end in time and is cancelled")
-
-
-def _name_url(scheme: str, listener: trio.SocketListener) -> str:
-    host, port, *_ = listener.socket.getsockname()
-    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
