@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from genmcp.channel import Channel
 
+_OWN_MODULES = __name__.rpartition(".")[0] + "."
+
 
 async def run_hook(channel: Channel, hook: Callable[..., Any], *args: Any) -> Any:
     """Call `hook(*args)` and return its answer.
@@ -23,8 +25,11 @@ async def run_hook(channel: Channel, hook: Callable[..., Any], *args: Any) -> An
 
     Cancellation: an `async def` is cancelled; a thread is waited for.
     """
-    if _is_async(getattr(hook, "__func__", hook)):
+    function = getattr(hook, "__func__", hook)
+    if _is_async(function):
         return await hook(*args)
+    if _is_default(function):
+        return hook(*args)
     blocking = channel.blocking()
     given = [blocking if arg is channel else arg for arg in args]
     [answer] = await channel.run_in_thread(_box, hook, *given)
@@ -36,6 +41,12 @@ async def run_hook(channel: Channel, hook: Callable[..., Any], *args: Any) -> An
 def _is_async(function: Callable[..., Any]) -> bool:
     # Python looks through methods, wrappers and partials for it, every time.
     return inspect.iscoroutinefunction(function)
+
+
+def _is_default(function: object) -> bool:
+    """Tell whether it is a hook's default, which does nothing that takes time."""
+    module: object = getattr(function, "__module__", None)
+    return isinstance(module, str) and module.startswith(_OWN_MODULES)
 
 
 def _box(hook: Callable[..., Any], *args: Any) -> tuple[Any]:

@@ -70,10 +70,10 @@ async def bind_port(host: str, port: int, *, reuse_port: bool = False) -> list[s
     missing: OSError | None = None
     try:
         for family, _, protocol, _, address in dict.fromkeys(found):
+            # One free port for all addresses of the host.
+            whole = (address[0], port, *address[2:])
             try:
-                # One free port for all addresses of the host.
-                where = (address[0], port, *address[2:])
-                sock = _bind(family, protocol, where, reuse_port=reuse_port)
+                sock = _bind(family, protocol, whole, reuse_port=reuse_port)
             except OSError as error:
                 if error.errno not in _NOT_HERE:
                     raise
@@ -91,7 +91,7 @@ async def bind_port(host: str, port: int, *, reuse_port: bool = False) -> list[s
 
 
 def _bind(
-    family: socket.AddressFamily, protocol: int, address: tuple[Any, ...], *, reuse_port: bool
+    family: int, protocol: int, address: tuple[Any, ...], *, reuse_port: bool
 ) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM, protocol)
     try:

@@ -103,13 +103,8 @@ class Door:
         if refusal is not None:
             self._nursery.start_soon(self._refuse, wire, refusal)
             return
-        connection = Connection(
-            wire,
-            self._service,
-            client=client,
-            server=own,
-            secure=self._secure is not None,
-        )
+        secure = self._secure is not None
+        connection = Connection(wire, self._service, client=client, server=own, secure=secure)
         self._connections.add(connection)
         if client is not None:
             self._by_address[client[0]] += 1
