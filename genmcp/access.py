@@ -61,8 +61,8 @@ def _check_subject(_: Any, field: attrs.Attribute[str], value: object) -> None:
     # and without one all who lack it would be one caller, and nobody in particular.
     if not isinstance(value, str):
         raise TypeError(f"Access: subject must be a str, got {show(value)}")
-    if not value:
-        raise ValueError("Access: subject must not be empty")
+    if not value.strip():
+        raise ValueError("Access: subject must not be blank")
 
 
 def _check_time(_: Any, field: attrs.Attribute[float | None], value: object) -> None:

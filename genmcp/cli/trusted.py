@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class TrustingServer(Server):
-    """Answers as `server` does, and takes no scopes into account."""
+    """Answers as `server` does, and takes no scopes into account, so it tells of none."""
 
     server: Server
 

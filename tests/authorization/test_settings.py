@@ -240,7 +240,8 @@ def test_expiry_is_checked_with_a_minute_of_grace(expires_at: float | None, good
     [
         ({"subject": None}, "subject must be a str"),
         ({"subject": 7}, "subject must be a str"),
-        ({"subject": ""}, "subject must not be empty"),
+        ({"subject": ""}, "subject must not be blank"),
+        ({"subject": " \t"}, "subject must not be blank"),
         ({"expires_at": "1700000000"}, "expires_at must be seconds"),
         ({"expires_at": True}, "expires_at must be seconds"),
         ({"audiences": "https://mcp.example.com"}, "collections of strings"),
