@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from genmcp.transport.public_url import PublicUrl
     from genmcp.transport.reply import HeaderPairs
 
+_MAX_KNOWN: Final = 256
 _REASONS: Final = {"Host": RefusalReason.HOST, "Origin": RefusalReason.ORIGIN}
 
 
@@ -78,6 +79,7 @@ class SenderRules:
         self._hosts = HostRules([*self.allowed_hosts, *(url.host for url in own)])
         self._origins = OriginRules([*self.allowed_origins, *(url.origin for url in own)])
         self._any_origin = ANY in self.allowed_origins
+        self._known: dict[tuple[str, bytes | None, bytes | None], Verdict] = {}
 
     def judge(self, verb: str, headers: RequestHeaders) -> Verdict:
         """Return the verdict on a request.
@@ -86,6 +88,20 @@ class SenderRules:
         `Host` passes: HTTP/1.1 parsers refuse it, and every browser, which is whom the
         check is about, sends one.
         """
+        if headers.repeated:
+            return self._judge(verb, headers)
+        # A server hears from the same few origins, by the same few names.
+        sender = (verb, headers.get(header.ORIGIN), headers.get(header.HOST))
+        verdict = self._known.get(sender)
+        if verdict is None:
+            verdict = self._judge(verb, headers)
+            if verdict.refusal is None:
+                if len(self._known) >= _MAX_KNOWN:
+                    self._known.clear()
+                self._known[sender] = verdict
+        return verdict
+
+    def _judge(self, verb: str, headers: RequestHeaders) -> Verdict:
         refusal = self._check_origin(headers)
         if refusal is not None:
             return Verdict(refusal, render_cors(verb, None))
