@@ -33,6 +33,7 @@ def _render(message: str, setting: str, limit: int) -> bytes:
         f"{message} ({setting})",
         setting=setting,
         limit=limit,
+        is_option=True,
         retry_after_seconds=_RETRY_AFTER_SECONDS,
     )
     body = write_error(None, error)

@@ -1,12 +1,11 @@
 """One connection: requests in, one after the other, and their responses out.
 
-Layer: transport, shell. `genmcp.transport.http1.door` lets it in, `request_reader` cuts
-the requests out of its bytes, `exchange` is one of them, and the application answers.
+Layer: transport, shell. `genmcp.transport.http1.door` lets it in, `inflow` has its bytes,
+`request_reader` cuts the requests out of them, `exchange` is one of them, and the
+application answers.
 
-One task reads a request, answers it, and reads the next. While an answer takes its time,
-the client may leave, and only reading shows it: then a second task begins to read ahead,
-and from there on reads everything for the first. A connection whose calls never wait does
-without it.
+One task reads a request, answers it, and reads the next. Only where an answer takes its
+time does a second one read meanwhile, which is how it is noticed that the client leaves.
 
 No time limit here has a scope of its own, which would cost more than all else that is
 done for a small request: what the connection waits for, and until when, stands in
@@ -18,7 +17,6 @@ from __future__ import annotations
 import logging
 import math
 from typing import TYPE_CHECKING, Final, cast
-from urllib.parse import unquote
 
 import trio
 
@@ -26,15 +24,15 @@ from genmcp.errors import InvalidRequest
 from genmcp.mux.cleanup import HandlerScope
 from genmcp.mux.stage import Stage
 from genmcp.transport.exchange import BadBodyError
+from genmcp.transport.http1.description import describe_request
 from genmcp.transport.http1.exchange import Http1Exchange
+from genmcp.transport.http1.inflow import Inflow
 from genmcp.transport.http1.request_reader import BadRequestError, RequestReader
 from genmcp.transport.http1.response_writer import CONTINUE, ResponseWriter
 from genmcp.transport.reply import render_refusal
-from genmcp.transport.runner.request_target import read_target
 
 if TYPE_CHECKING:
     from genmcp.mux import Call
-    from genmcp.transport.exchange import Scope
     from genmcp.transport.http1.request_reader import IncomingRequest
     from genmcp.transport.http1.service import Service
     from genmcp.transport.http1.wire import Wire
@@ -42,11 +40,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("genmcp.transport")
 
 _SLICE_BYTES: Final = 64 * 1024
-_READ_AHEAD_BYTES: Final = 256 * 1024
 _HALF_CLOSED_SECONDS: Final = 0.2
 _LINGER_SECONDS: Final = 2.0
 _LAST_HEAD_SECONDS: Final = 1.0
-_LOOK_SECONDS: Final = 1.0
 _REQUESTS_PER_TURN: Final = 16
 
 
@@ -93,13 +89,7 @@ class Connection:
         self._writing = False
         self._timed_out = False
         self._requests_taken = 0
-        # Of the second task: what it has read, and who waits for what.
-        self._reads_ahead = False
-        self._ahead: list[bytes] = []
-        self._ahead_bytes = 0
-        self._at_end = False
-        self._news = trio.lowlevel.ParkingLot()
-        self._room = trio.lowlevel.ParkingLot()
+        self._inflow = Inflow(wire, self._notice_leaving)
         self._gone = trio.lowlevel.ParkingLot()
 
     @property
@@ -131,7 +121,7 @@ class Connection:
         finally:
             # What reads ahead ends with it.
             self._wire.close()
-            self._room.unpark_all()
+            self._inflow.wake()
 
     async def _serve_on_stage(self) -> bool:
         """Serve until a call was cancelled; return whether more requests may follow.
@@ -177,7 +167,7 @@ class Connection:
                 return None
             else:
                 self.deadline = idle_until
-            data = await self._receive()
+            data = await self._inflow.receive()
             if not data:
                 return None
             requests.feed(data)
@@ -192,7 +182,9 @@ class Connection:
     async def _answer(self, request: IncomingRequest) -> bool:
         """Have one request answered; return whether another may follow."""
         try:
-            scope = self._describe(request)
+            scope = describe_request(
+                request, client=self._client, server=self._server, secure=self._secure
+            )
         except BadRequestError as error:
             self._requests.failure = error
             return False
@@ -212,42 +204,6 @@ class Connection:
             return False
         return True
 
-    def _describe(self, request: IncomingRequest) -> Scope:
-        """Return what ASGI would say of a request.
-
-        Raises:
-            BadRequestError: its target makes no sense here.
-        """
-        try:
-            target, authority, secure = read_target(request.target)
-        except ValueError as error:
-            raise BadRequestError(400, f"The request target makes no sense: {error}") from None
-        if secure and not self._secure:
-            raise BadRequestError(
-                421, "The target is an https URL, and this connection is not secured"
-            )
-        if authority is not None:
-            request.headers = [
-                (b"host", authority),
-                *(pair for pair in request.headers if pair[0] != b"host"),
-            ]
-        raw_path, _, query = target.partition(b"?")
-        path = raw_path.decode("latin-1")
-        return {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.0" if request.http10 else "1.1",
-            "method": request.verb,
-            "scheme": "https" if self._secure else "http",
-            "path": unquote(path) if "%" in path else path,
-            "raw_path": raw_path,
-            "query_string": query,
-            "root_path": "",
-            "headers": request.headers,
-            "client": self._client,
-            "server": self._server,
-        }
-
     # -- for the exchange ----------------------------------------------------------
 
     async def read_body_on(self, request: IncomingRequest) -> bool:
@@ -263,7 +219,7 @@ class Connection:
             await self.send(CONTINUE)
         self.deadline = trio.current_time() + self._service.config.read_timeout_seconds
         try:
-            data = await self._receive()
+            data = await self._inflow.receive()
         finally:
             self.deadline = math.inf
         if not data:
@@ -320,13 +276,8 @@ class Connection:
             await self._gone.park()
 
     def read_ahead(self) -> None:
-        """From now on, read in a task of its own, so that a client's leaving is seen."""
-        if not self._reads_ahead:
-            self._reads_ahead = True
-            self._nursery.start_soon(self._read_ahead)
-        elif self._at_end:
-            # It had left its request behind, and gone.
-            self._nursery.start_soon(self._notice_leaving)
+        """From now on, see at once when the client leaves."""
+        self._inflow.read_ahead(self._nursery)
 
     # -- for the door --------------------------------------------------------------
 
@@ -366,45 +317,11 @@ class Connection:
         A call notices, and has its clean-up time.
         """
         self._wire.abort()
-        self._room.unpark_all()
+        self._inflow.wake()
         if self._stage is not None and self._call is None:
             self._stage.scope.abort()
 
     # -- inside --------------------------------------------------------------------
-
-    async def _receive(self) -> bytes:
-        if not self._reads_ahead:
-            return await self._wire.receive()
-        while not self._ahead and not self._at_end:
-            await self._news.park()
-        data = b"".join(self._ahead)
-        self._ahead.clear()
-        self._ahead_bytes = 0
-        self._room.unpark_all()
-        return data
-
-    async def _read_ahead(self) -> None:
-        while not self._wire.closed:
-            if self._ahead_bytes >= _READ_AHEAD_BYTES:
-                await self._wait_for_room()
-                continue
-            data = await self._wire.receive()
-            if not data:
-                break
-            self._ahead.append(data)
-            self._ahead_bytes += len(data)
-            self._news.unpark_all()
-        self._at_end = True
-        self._news.unpark_all()
-        await self._notice_leaving()
-
-    async def _wait_for_room(self) -> None:
-        with trio.move_on_after(_LOOK_SECONDS):
-            await self._room.park()
-            return
-        # Nothing is read, so that the end would not be seen where it is to be read.
-        if self._wire.deserted:
-            await self._notice_leaving()
 
     async def _notice_leaving(self) -> None:
         """Tell the exchange that its client has left, unless an answer is about to come.
@@ -451,7 +368,7 @@ class Connection:
         """
         await self._wire.finish_sending()
         self.deadline = until = trio.current_time() + _LINGER_SECONDS
-        while await self._receive() and trio.current_time() < until:
+        while await self._inflow.receive() and trio.current_time() < until:
             pass
 
 

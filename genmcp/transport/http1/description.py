@@ -1,0 +1,64 @@
+"""What ASGI would say of a request, for the application's own functions.
+
+Layer: transport, pure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from genmcp.transport.http1.request_reader import BadRequestError
+from genmcp.transport.runner.request_target import read_target
+
+if TYPE_CHECKING:
+    from genmcp.transport.http1.request_reader import IncomingRequest
+
+
+def describe_request(
+    request: IncomingRequest,
+    *,
+    client: tuple[str, int] | None,
+    server: tuple[str, int | None] | None,
+    secure: bool,
+) -> dict[str, Any]:
+    """Return the ASGI scope of a request.
+
+    A target that is a whole URL gives the host, too, and then the header has no say.
+
+    Args:
+        request: as it was read; its `Host` becomes that of the target.
+        client: where it comes from.
+        server: where it came to.
+        secure: whether that is TLS.
+
+    Raises:
+        BadRequestError: the target makes no sense here.
+
+    Spec: RFC 9112, 3.2.2
+    """
+    try:
+        target, authority, wants_tls = read_target(request.target)
+    except ValueError as error:
+        raise BadRequestError(400, f"The request target makes no sense: {error}") from None
+    if wants_tls and not secure:
+        raise BadRequestError(421, "The target is an https URL, and this connection is not secured")
+    if authority is not None:
+        others = (pair for pair in request.headers if pair[0] != b"host")
+        request.headers = [(b"host", authority), *others]
+    raw_path, _, query = target.partition(b"?")
+    path = raw_path.decode("latin-1")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.0" if request.http10 else "1.1",
+        "method": request.verb,
+        "scheme": "https" if secure else "http",
+        "path": unquote(path) if "%" in path else path,
+        "raw_path": raw_path,
+        "query_string": query,
+        "root_path": "",
+        "headers": request.headers,
+        "client": client,
+        "server": server,
+    }

@@ -1,0 +1,101 @@
+"""What comes in on a connection, and who reads it.
+
+Layer: transport, shell. `genmcp.transport.http1.connection` takes its bytes from here.
+
+At first the connection's own task reads. While an answer takes its time, the client may
+leave, and only reading shows it: then a second task begins to read ahead, and from there
+on reads everything for the first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from genmcp.transport.http1.wire import Wire
+
+_READ_AHEAD_BYTES: Final = 256 * 1024
+_LOOK_SECONDS: Final = 1.0
+
+
+class Inflow:
+    """The bytes of one connection, as they come.
+
+    Args:
+        wire: where they come from.
+        on_leaving: awaited, in the second task, when the client has left, or may have.
+    """
+
+    __slots__ = (
+        "_ahead",
+        "_ahead_bytes",
+        "_news",
+        "_on_leaving",
+        "_reads_ahead",
+        "_room",
+        "_wire",
+        "at_end",
+    )
+
+    def __init__(self, wire: Wire, on_leaving: Callable[[], Awaitable[None]]) -> None:
+        self.at_end = False
+        """Whether the second task has seen the end."""
+        self._wire = wire
+        self._on_leaving = on_leaving
+        self._reads_ahead = False
+        self._ahead: list[bytes] = []
+        self._ahead_bytes = 0
+        self._news = trio.lowlevel.ParkingLot()
+        self._room = trio.lowlevel.ParkingLot()
+
+    async def receive(self) -> bytes:
+        """Return the next bytes; `b""` when there are no more. For the first task."""
+        if not self._reads_ahead:
+            return await self._wire.receive()
+        while not self._ahead and not self.at_end:
+            await self._news.park()
+        data = b"".join(self._ahead)
+        self._ahead.clear()
+        self._ahead_bytes = 0
+        self._room.unpark_all()
+        return data
+
+    def read_ahead(self, nursery: trio.Nursery) -> None:
+        """From now on, read in a task of its own, so that a client's leaving is seen."""
+        if not self._reads_ahead:
+            self._reads_ahead = True
+            nursery.start_soon(self._read_ahead)
+        elif self.at_end:
+            # It had left its request behind, and gone.
+            nursery.start_soon(self._on_leaving)
+
+    def wake(self) -> None:
+        """Let the second task see that the connection is closed."""
+        self._room.unpark_all()
+
+    async def _read_ahead(self) -> None:
+        while not self._wire.closed:
+            if self._ahead_bytes >= _READ_AHEAD_BYTES:
+                await self._wait_for_room()
+                continue
+            data = await self._wire.receive()
+            if not data:
+                break
+            self._ahead.append(data)
+            self._ahead_bytes += len(data)
+            self._news.unpark_all()
+        self.at_end = True
+        self._news.unpark_all()
+        await self._on_leaving()
+
+    async def _wait_for_room(self) -> None:
+        with trio.move_on_after(_LOOK_SECONDS):
+            await self._room.park()
+            return
+        # Nothing is read, so that the end would not be seen where it is to be read.
+        if self._wire.deserted:
+            await self._on_leaving()
