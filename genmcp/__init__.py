@@ -110,6 +110,7 @@ from genmcp.telemetry import (
 from genmcp.tokens import Keyring, TokenError
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.serve import serve
+from genmcp.transport.stdio.serve import serve_stdio
 from genmcp.wire.arguments import ArgumentsError
 from genmcp.wire.output import OutputMismatch
 from genmcp.wire.schema import SchemaError
@@ -189,4 +190,5 @@ __all__ = [
     "mcp",
     "sample",
     "serve",
+    "serve_stdio",
 ]
