@@ -60,10 +60,10 @@ def run_serve(parsed: argparse.Namespace, *, owns_process: bool) -> int:
     options = _take_port_options(settings)
     options["http2"] = parsed.http2
     options["grace_seconds"], stuck_seconds = split_grace(options["grace_seconds"])
-    level = _take_level(settings)
+    level = take_level(settings)
     endpoint_options = _take_endpoint_options(settings)
     server = load_server(parsed.server)
-    _configure_logging(level)
+    configure_logging(level)
     if isinstance(server, StreamableHTTP):
         _check_ready_endpoint(parsed.server, settings, endpoint_options)
         endpoint_options = {}
@@ -74,8 +74,8 @@ def run_serve(parsed: argparse.Namespace, *, owns_process: bool) -> int:
             server, options["host"], endpoint_options.pop("path", None), endpoint_options
         )
     except ValueError as error:
-        return _say_error(settings.blame(error), status=2)
-    watchdog = Watchdog(stuck_seconds, partial(_describe_rest, app.mux))
+        return say_error(settings.blame(error), status=2)
+    watchdog = Watchdog(stuck_seconds, partial(describe_rest, app.mux))
     try:
         return trio.run(_serve, app, options, settings, watchdog)
     finally:
@@ -93,9 +93,9 @@ async def _serve(
         except OSError as error:
             # Bare ones come before the start only.
             reason = f"cannot serve on {options['host']}, port {options['port']}: {error}"
-            return _say_error(reason, status=1)
+            return say_error(reason, status=1)
         except ValueError as error:
-            return _say_error(settings.blame(error), status=2)
+            return say_error(settings.blame(error), status=2)
     return 0
 
 
@@ -108,7 +108,7 @@ def split_grace(seconds: float) -> tuple[float, float]:
     return seconds - spare, max(seconds - spare / 2, _LEAST_SECONDS)
 
 
-def _describe_rest(mux: Mux) -> str:
+def describe_rest(mux: Mux) -> str:
     """Say what keeps the process alive, as far as it is known: the calls, or threads."""
     rest = mux.describe_open_calls() or [
         f"thread {thread.name}"
@@ -119,7 +119,8 @@ def _describe_rest(mux: Mux) -> str:
     return ", ".join([*rest[:_MOST_NAMED], *more]) or "the end of the process"
 
 
-def _say_error(reason: str, *, status: int) -> int:
+def say_error(reason: str, *, status: int) -> int:
+    """Say what is wrong, and return the exit status for it."""
     print(f"genmcp serve: error: {reason}", file=sys.stderr)  # noqa: T201
     return status
 
@@ -128,7 +129,7 @@ def _take_port_options(settings: Settings) -> dict[str, Any]:
     options: dict[str, Any] = {"host": "127.0.0.1", "port": 8000, "grace_seconds": 10.0}
     settings.take(options, "host", str)
     settings.take(options, "port", _read_port)
-    settings.take(options, "grace_seconds", _read_seconds)
+    settings.take(options, "grace_seconds", read_seconds)
     settings.take(options, "certfile", str)
     settings.take(options, "keyfile", str)
     for limit in find_port_limits():
@@ -158,7 +159,8 @@ def _check_ready_endpoint(target: str, settings: Settings, options: dict[str, An
         _log.warning("%s is a StreamableHTTP, set it there: %s", target, unused)
 
 
-def _take_level(settings: Settings) -> str | None:
+def take_level(settings: Settings) -> str | None:
+    """Return what is to be logged, as `logging` names it, if it is given."""
     options: dict[str, Any] = {}
     settings.take(options, "log_level", _read_level)
     return options.get("log_level")
@@ -170,7 +172,8 @@ def _read_port(text: str) -> int:
     return int(text)
 
 
-def _read_seconds(text: str) -> float:
+def read_seconds(text: str) -> float:
+    """Read a number of seconds, which may be none."""
     try:
         seconds = float(text)
     except ValueError:
@@ -186,7 +189,7 @@ def _read_level(text: str) -> str:
     return text.upper()
 
 
-def _configure_logging(level: str | None) -> None:
+def configure_logging(level: str | None) -> None:
     """Log to stderr, unless the application has its own logging; heed `level` anyway."""
     if not logging.root.handlers:
         logging.basicConfig(level=level or "INFO", format=_LOG_FORMAT)

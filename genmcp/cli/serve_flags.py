@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from genmcp.cli.limit_settings import LimitSetting
 
 _DESCRIPTION: Final = """\
-Serve a server over Streamable HTTP. Ctrl-C stops it in good order, a second one at once.
+Serve a server over Streamable HTTP, or with --stdio to the client that starts this command.
+Ctrl-C stops it in good order, a second one at once.
 
 Every flag with a value has an environment variable, which it overrules: GENMCP_ and its
 name, as GENMCP_PUBLIC_URL for --public-url. Two are lists with commas between:
@@ -36,6 +37,12 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
     serve.formatter_class = argparse.RawDescriptionHelpFormatter
     serve.add_argument("server", help=SERVER_HELP)
     serve.add_argument("--log-level", choices=LEVELS, help="what is logged, to stderr (info)")
+    serve.add_argument(
+        "--stdio",
+        action="store_true",
+        help="serve the one client at stdin and stdout, until it closes them; of the flags "
+        "below only limits of calls and messages go together with it",
+    )
     place = serve.add_argument_group("where it is")
     place.add_argument("--host", help="the address to bind (127.0.0.1)")
     place.add_argument("--port", help="the port, 0 for a free one (8000)")
@@ -53,7 +60,11 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
     tls.add_argument("--keyfile", help="a PEM file with its private key")
     tls.add_argument("--http2", action="store_true", help="speak HTTP/2 as well")
     limits = serve.add_argument_group("limits")
-    limits.add_argument("--grace-seconds", metavar="N", help="how long a shutdown may take (10)")
+    limits.add_argument(
+        "--grace-seconds",
+        metavar="N",
+        help="how long a shutdown may take (10; with --stdio 1.5, of the 2 that clients wait)",
+    )
     _add_limits(limits.add_argument, find_endpoint_limits())
     connections = serve.add_argument_group("limits of connections")
     _add_limits(connections.add_argument, find_port_limits())

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 _log: Final = logging.getLogger("genmcp.transport")
 
 _LAST_ANSWERS_SECONDS: Final = 0.1
-_LAST_LINE_SECONDS: Final = 0.25
+_LAST_LINES_SECONDS: Final = 0.25
 _LAST_FRAME_SECONDS: Final = 1.0
 # The rest of the grace time is for what draining ended to leave.
 _DRAIN_SHARE: Final = 0.9
@@ -114,6 +114,7 @@ class Connection:
 
         Cancellation: the calls are cancelled; this returns after their clean-ups.
         """
+        _log.info("Serving MCP over stdio")
         async with trio.open_nursery() as outside:
             outside.start_soon(self._notice_cancel)
             with trio.CancelScope(shield=True):
@@ -129,24 +130,21 @@ class Connection:
     async def _serve(self, stop: trio.Event, on_end: Callable[[], None] | None) -> None:
         async with trio.open_nursery() as writing:
             writing.start_soon(self._output.run)
-            async with trio.open_nursery() as refusing:
-                refusing.start_soon(self._refusals.run)
-                async with trio.open_nursery() as calls:
-                    try:
-                        await self._read_until_end(stop, calls)
-                        if on_end is not None:
-                            on_end()
-                        until = trio.current_time() + self._grace_seconds
-                        await self._end_calls(until, drain=stop.is_set())
-                    except BaseException:
-                        # The tasks of calls end by their calls, and by nothing else.
-                        self._cancel_calls()
-                        self.mux.abort()
-                        raise
-                self._refusals.finish()
-                last = max(until, trio.current_time() + _LAST_LINE_SECONDS)
-                refusing.cancel_scope.deadline = writing.cancel_scope.deadline = last
-            self._output.finish()
+            writing.start_soon(self._refusals.run)
+            async with trio.open_nursery() as calls:
+                try:
+                    await self._read_until_end(stop, calls)
+                    if on_end is not None:
+                        on_end()
+                    until = trio.current_time() + self._grace_seconds
+                    await self._end_calls(until, drain=stop.is_set())
+                except BaseException:
+                    # The tasks of calls end by their calls, and by nothing else.
+                    self._cancel_calls()
+                    self.mux.abort()
+                    raise
+            await self._flush(max(until, trio.current_time() + _LAST_LINES_SECONDS))
+            writing.cancel_scope.cancel()
 
     # -- reading -----------------------------------------------------------------
 
@@ -310,6 +308,21 @@ class Connection:
                 draining.start_soon(_cancel_on, event, draining.cancel_scope)
             await self.mux.drain(self._grace_seconds * _DRAIN_SHARE)
             draining.cancel_scope.cancel()
+
+    async def _flush(self, until: float) -> None:
+        """Wait until all that was said is written, or nobody reads it."""
+        async with trio.open_nursery() as flushing:
+            flushing.cancel_scope.deadline = until
+            flushing.start_soon(self._hurry, flushing.cancel_scope)
+            self._refusals.finish()
+            await self._refusals.done.wait()
+            self._output.finish()
+            await self._output.done.wait()
+            flushing.cancel_scope.cancel()
+
+    async def _hurry(self, scope: trio.CancelScope) -> None:
+        await self._cancelled.wait()
+        scope.deadline = min(scope.deadline, trio.current_time() + _LAST_LINES_SECONDS)
 
     def _cancel_calls(self) -> None:
         for call in tuple(self._open.values()):

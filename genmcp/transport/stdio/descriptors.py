@@ -55,6 +55,10 @@ class _Descriptor:
         self._is_terminal = posix and os.isatty(fd)
         self._limiter = trio.CapacityLimiter(1)
 
+    def fileno(self) -> int:
+        """Return the descriptor."""
+        return self._fd
+
     async def aclose(self) -> None:
         """Close it. Whoever waits for it gets `trio.ClosedResourceError`."""
         if not self._closed:

@@ -30,10 +30,12 @@ class Output:
 
     Attributes:
         gone: set when nobody reads any more.
+        done: set when nothing will be written any more.
     """
 
     def __init__(self, stream: SendStream) -> None:
         self.gone = trio.Event()
+        self.done = trio.Event()
         self._stream = stream
         # Without room in it, what is sent is with the writer, or it is not sent.
         self._send, self._receive = trio.open_memory_channel[bytes](0)
@@ -66,6 +68,8 @@ class Output:
             pass
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
             self.give_up(f"nobody reads any more ({error})")
+        finally:
+            self.done.set()
 
     def give_up(self, reason: str) -> None:
         """Take it that nobody reads any more."""

@@ -32,9 +32,13 @@ class Refusals:
     Args:
         output: where they go.
         reporter: is told of them.
+
+    Attributes:
+        done: set when all are handed on, or nobody reads any more.
     """
 
     def __init__(self, output: Output, reporter: Reporter) -> None:
+        self.done = trio.Event()
         self._output = output
         self._reporter = reporter
         self._send, self._receive = trio.open_memory_channel[bytes](MOST_WAITING)
@@ -66,12 +70,14 @@ class Refusals:
 
     async def run(self) -> None:
         """Hand on what waits, until `finish`, or until nobody reads any more."""
-        with self._receive:
-            try:
+        try:
+            with self._receive:
                 async for line in self._receive:
                     await self._output.send(line)
-            except ClientGone:
-                pass
+        except ClientGone:
+            pass
+        finally:
+            self.done.set()
 
     def finish(self) -> None:
         """Have `run` return when what waits is handed on. Nothing more can be refused."""

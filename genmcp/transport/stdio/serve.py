@@ -114,7 +114,8 @@ async def serve_stdio(
             await make(streams.stdin, streams.stdout).run(stop)
         finally:
             with trio.CancelScope(shield=True):
-                await streams.give_back()
+                await streams.aclose()
+            streams.give_back()
 
 
 def make_connector(

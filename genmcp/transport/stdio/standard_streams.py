@@ -69,10 +69,13 @@ class StandardStreams:
         if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
             sys.stdout = sys.stderr
 
-    async def give_back(self) -> None:
-        """Let the process have them again. To be called once, when nobody serves any more."""
+    async def aclose(self) -> None:
+        """Close the two streams. Nobody is given anything back."""
         await self.stdin.aclose()
         await self.stdout.aclose()
+
+    def give_back(self) -> None:
+        """Let the process have them again. To be called once, when nobody serves any more."""
         _flush(self._text_out)
         if sys.stdout is sys.stderr:
             sys.stdout = self._text_out
