@@ -311,6 +311,8 @@ class Connection:
 
     async def _flush(self, until: float) -> None:
         """Wait until all that was said is written, or nobody reads it."""
+        if self._output.gone.is_set():
+            return
         async with trio.open_nursery() as flushing:
             flushing.cancel_scope.deadline = until
             flushing.start_soon(self._hurry, flushing.cancel_scope)

@@ -22,7 +22,7 @@ from tests.transport.stdio.served import make_suite
 MOST = 400
 SUITE = make_suite()
 
-ids = st.sampled_from([1, "1", 2, "a", None, True, 1.5, [], -7])
+ids: st.SearchStrategy[Any] = st.sampled_from([1, "1", 2, "a", None, True, 1.5, [], -7])
 scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
 values = st.recursive(
     scalars,
