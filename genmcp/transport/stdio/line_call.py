@@ -5,7 +5,9 @@ Layer: transport, shell. Made by `genmcp.transport.stdio.connection` for each re
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import trio
 
 from genmcp.events import Answered, ClientGone, Failed, Sink
 from genmcp.mcp import v2607 as mcp
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
     from genmcp.events import Event
     from genmcp.mux import Call
     from genmcp.transport.stdio.output import Output
+
+
+FAREWELL_SECONDS: Final = 0.05
+"""How long after the result of a subscription its cancellation comes.
+
+Clients take a result in one task and notifications in another. Coming together, the second
+may be seen first, and then the subscription looks torn off.
+"""
 
 
 class LineCall(Sink):
@@ -60,12 +70,17 @@ class LineCall(Sink):
         """See `Sink.write`."""
         if self.cancelled:
             raise ClientGone
-        lines = self._reply.render(event)
-        if lines:
-            await self._output.send(lines)
-        # Not before: an answer that waits for its turn can still be cancelled.
-        if isinstance(event, Answered | Failed):
-            self._on_end(self)
+        line = self._reply.render(event)
+        if line:
+            await self._output.send(line)
+        if not isinstance(event, Answered | Failed):
+            return
+        if self._reply.farewell:
+            await trio.sleep(FAREWELL_SECONDS)
+            await self._output.send(self._reply.farewell)
+        # Not before: an answer that waits for its turn can still be cancelled, and a
+        # farewell must not meet another call under the same id.
+        self._on_end(self)
 
     def cancel(self) -> None:
         """Stop it: the client does not want it any more. Nothing more is written for it."""

@@ -5,11 +5,11 @@ Layer: transport, pure; the last station of a call, after `genmcp.mux.call`. Wha
 
     Opened, KeptAlive   nothing: there is no stream to open, nor a proxy to keep awake
     Notified            a line
-    Answered, Failed    a line; for a subscription that is over, two
+    Answered, Failed    a line; for a subscription that is over, a farewell comes after it
 
 A subscription that the server ends is ended twice over: by its result, as the page of
 subscriptions wants it, and by `notifications/cancelled`, as that of cancellation does.
-One that never was open has only failed.
+That is the farewell. A subscription that never was open has only failed.
 
 Spec: basic/transports/stdio#receiving-messages, basic/patterns/subscriptions,
 basic/patterns/cancellation
@@ -38,16 +38,18 @@ class LineReply:
 
     Attributes:
         done: whether it has its answer.
+        farewell: the line that is to come some time after the answer; perhaps none.
     """
 
     def __init__(self, request_id: mcp.RequestId, *, listens: bool) -> None:
         self.done = False
+        self.farewell = b""
         self._request_id = request_id
         self._listens = listens
         self._notified = False
 
     def render(self, event: Event) -> bytes:
-        """Return the whole lines that go out for `event`, together; perhaps none.
+        """Return the line that goes out for `event`, or nothing.
 
         Raises:
             EncodeError: the event holds something that is not JSON. Nothing has changed;
@@ -72,12 +74,11 @@ class LineReply:
 
     def _end(self, message: bytes, *, opened: bool) -> bytes:
         self.done = True
-        line = render_line(message)
-        if not (self._listens and opened):
-            return line
-        params = mcp.CancelledNotificationParams(request_id=self._request_id)
-        ended = write_notification(mcp.CancelledNotification(params=params))
-        return line + render_line(ended)
+        if self._listens and opened:
+            params = mcp.CancelledNotificationParams(request_id=self._request_id)
+            cancelled = mcp.CancelledNotification(params=params)
+            self.farewell = render_line(write_notification(cancelled))
+        return render_line(message)
 
 
 def render_line(message: bytes) -> bytes:

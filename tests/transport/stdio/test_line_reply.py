@@ -17,7 +17,7 @@ ERROR = Failed(InvalidParams("no"))
 
 def render(*events: Any, listens: bool = False, request_id: Any = 7) -> list[dict[str, Any]]:
     reply = LineReply(request_id, listens=listens)
-    text = b"".join(map(reply.render, events))
+    text = b"".join(map(reply.render, events)) + reply.farewell
     assert not text or text.endswith(b"\n")
     return [json.loads(line) for line in text.splitlines()]
 
