@@ -136,6 +136,10 @@ class Served:
 
         threading.Thread(target=read, daemon=True).start()
 
+    def close_stdout(self) -> None:
+        """Stop reading, for good."""
+        self._stdout.close()
+
     def send(self, data: bytes) -> None:
         self._stdin.write(data)
         self._stdin.flush()

@@ -91,12 +91,16 @@ def test_what_is_stuck_does_not_keep_the_process(tmp_path: Path, tool: str, by: 
     assert f"tools/call '{tool}'" in log
 
 
-def test_client_that_dies_ends_it(tmp_path: Path) -> None:
-    with served(tmp_path, reading=False) as process:
-        process.send(call(1, "echo", text="x"))
-        process.popen.poll()
-        process.end()
-        assert process.popen.returncode == 0
+@pytest.mark.parametrize("streams", ["pipes", "sockets"])
+def test_client_that_reads_no_more_ends_it(tmp_path: Path, streams: str) -> None:
+    mark = tmp_path / "mark"
+    with served(tmp_path, streams=streams, reading=False) as process:
+        process.send(call(1, "wait", file=str(mark)))
+        process.close_stdout()
+        # Its input goes on; there is no sense in reading it.
+        process.send(call(2, "echo", text="x"))
+        assert process.wait() == 0
+    assert mark.read_text() == "cleaned up"
 
 
 @pytest.mark.parametrize("streams", ["pipes", "sockets"])

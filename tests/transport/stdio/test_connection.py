@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from genmcp import Server, mcp, serve_stdio
+from genmcp import Server, Suite, Tool, mcp, serve_stdio
 from genmcp.transport.stdio.refusals import MOST_WAITING
 from tests.telemetry.recording import Recorder
 from tests.transport.stdio.peer import Peer, cancelled, connected, request
@@ -52,9 +52,8 @@ async def test_a_call_that_waits_holds_up_nothing(autojump_clock: Any) -> None:
     journal = Journal()
     async with connected(make_suite(journal)) as peer:
         await peer.send(call(1, "wait"), listen(2), call(3, "echo", text="quick"))
-        acknowledged, quick = await peer.receive(), await peer.receive()
-        assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
-        assert quick["id"] == 3
+        meanwhile = [await peer.receive(), await peer.receive()]
+        assert {m.get("id") for m in meanwhile} == {None, 3}
         journal.release.set()
         assert (await peer.receive())["id"] == 1
 
@@ -81,7 +80,8 @@ async def test_notifications_belong_to_their_request(autojump_clock: Any) -> Non
 async def test_crash_is_masked_and_the_next_call_works(autojump_clock: Any) -> None:
     async with connected(make_suite()) as peer:
         await peer.send(call(1, "fail", how="crash"), call(2, "echo", text="on"))
-        crashed, fine = await peer.receive(), await peer.receive()
+        answers = [await peer.receive(), await peer.receive()]
+        crashed, fine = sorted(answers, key=lambda answer: answer["id"])
     assert crashed["error"]["code"] == -32603
     assert "secret" not in json.dumps(crashed)
     assert fine["result"]["content"][0]["text"] == "on"
@@ -96,8 +96,6 @@ async def test_handlers_find_assigns_and_nobody(autojump_clock: Any) -> None:
 
 
 async def test_scopes_are_not_asked_for(autojump_clock: Any) -> None:
-    from genmcp import Suite, Tool  # noqa: PLC0415
-
     class Guarded(Tool, name="guarded", description="Needs a scope.", required_scopes=["x"]):
         async def call(self, request: Any, channel: Any) -> str:
             return "let in"
@@ -296,9 +294,10 @@ async def test_bad_lines_are_answered_and_survived(autojump_clock: Any) -> None:
         await peer.send(b'{"jsonrpc":"2.0","id":1,"result":{}}\n', call(2, "echo", text="on"))
         messages = [await peer.receive() for _ in range(4)]
         assert await peer.end() == []
-    assert [m["error"]["code"] for m in messages[:3]] == [-32700, -32600, -32600]
-    assert all("id" not in m for m in messages[:3])
-    assert messages[3]["id"] == 2
+    refused = [m for m in messages if "error" in m]
+    assert [m["error"]["code"] for m in refused] == [-32700, -32600, -32600]
+    assert all("id" not in m for m in refused)
+    assert [m["id"] for m in messages if "result" in m] == [2]
 
 
 async def test_request_that_is_too_long_is_refused_under_its_id(autojump_clock: Any) -> None:
