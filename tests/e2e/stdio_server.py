@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +17,9 @@ from typing import IO, Any
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
 
 ROOT = Path(__file__).parents[2]
+
+# What is printed waits in a buffer, as it does for users.
+OURS = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
 
 APP = """
 import os, pathlib, subprocess, sys, threading, time
@@ -180,7 +183,7 @@ def served(
     how: str = "command",
     streams: str = "pipes",
     reading: bool = True,
-    **environment: str,
+    variables: Mapping[str, str] | None = None,
 ) -> Generator[Served]:
     """Run the server; the process has ended afterwards, whatever happened.
 
@@ -190,7 +193,7 @@ def served(
         how: by the `command`, or by a `script` that calls `serve_stdio`.
         streams: `pipes`, or `sockets` as Node.js gives them.
         reading: whether its stdout is read from the beginning.
-        environment: more variables.
+        variables: more of the environment.
     """
     (directory / "app.py").write_text(APP, encoding="utf-8")
     log = directory / "log"
@@ -202,7 +205,12 @@ def served(
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "", **environment},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "PYTHONUNBUFFERED": "",
+                **(variables or {}),
+            },
         )
     for end in (stdin, stdout):
         os.close(end)

@@ -62,10 +62,10 @@ async def test_calls_tools_that_print(tmp_path: Path, mode: Any) -> None:
 
 async def test_calls_run_at_the_same_time_and_are_cancelled(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    progress = trio.Event()
+    progressed = trio.Event()
 
-    async def hear(*_: Any) -> None:
-        progress.set()
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        progressed.set()
 
     with trio.fail_after(HANG_GUARD_SECONDS):
         async with Client(make_server(tmp_path)) as client:
@@ -73,7 +73,7 @@ async def test_calls_run_at_the_same_time_and_are_cancelled(tmp_path: Path) -> N
                 group.start_soon(
                     lambda: client.call_tool("wait", {"file": str(mark)}, progress_callback=hear)
                 )
-                await progress.wait()
+                await progressed.wait()
                 echo = await client.call_tool("echo", {"text": "meanwhile"})
                 group.cancel_scope.cancel()
             while not mark.exists():  # noqa: ASYNC110 - what it waits for tells nobody
@@ -86,10 +86,10 @@ async def test_calls_run_at_the_same_time_and_are_cancelled(tmp_path: Path) -> N
 
 async def test_leaving_ends_the_process_after_its_clean_ups(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    progress = trio.Event()
+    progressed = trio.Event()
 
-    async def hear(*_: Any) -> None:
-        progress.set()
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        progressed.set()
 
     async def wait(client: Client) -> None:
         with pytest.raises(MCPError):
@@ -98,7 +98,7 @@ async def test_leaving_ends_the_process_after_its_clean_ups(tmp_path: Path) -> N
     with trio.fail_after(HANG_GUARD_SECONDS):
         async with anyio.create_task_group() as group, Client(make_server(tmp_path)) as client:
             group.start_soon(wait, client)
-            await progress.wait()
+            await progressed.wait()
     assert mark.read_text() == "cleaned up"
 
 

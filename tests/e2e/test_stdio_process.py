@@ -142,7 +142,7 @@ def test_client_that_never_reads_does_not_keep_the_process(tmp_path: Path, strea
 
 def test_text_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
     locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1"}
-    with served(tmp_path, **locale) as process:
+    with served(tmp_path, variables=locale) as process:
         process.send(call(1, "echo", text="grüße 猫"))
         line = process.lines.get(timeout=HANG_GUARD_SECONDS)
         assert line is not None

@@ -18,29 +18,18 @@ Spec: basic/transports/stdio
 from __future__ import annotations
 
 import logging
-import secrets
 from typing import TYPE_CHECKING, Final
 
-import attrs
 import trio
 
-from genmcp.errors import (
-    InternalError,
-    InvalidRequest,
-    LimitExceeded,
-    Overloaded,
-    show,
-    show_line,
-)
-from genmcp.events import ClientGone, Failed
+from genmcp.errors import show_line
+from genmcp.events import ClientGone
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux.failure import is_crash
-from genmcp.telemetry import RefusalReason
-from genmcp.transport.inbound import ReceivedNotification, ReceivedRequest, Refusal
-from genmcp.transport.reply import find_status
-from genmcp.transport.stdio.line_call import LineCall
+from genmcp.transport.inbound import ReceivedNotification, ReceivedRequest
 from genmcp.transport.stdio.line_inbound import Unanswerable
 from genmcp.transport.stdio.line_splitter import LineSplitter
+from genmcp.transport.stdio.open_calls import OpenCalls
 from genmcp.transport.stdio.output import Output
 from genmcp.transport.stdio.refusals import Refusals
 
@@ -58,7 +47,6 @@ _log: Final = logging.getLogger("genmcp.transport")
 
 _LAST_ANSWERS_SECONDS: Final = 0.1
 _LAST_LINES_SECONDS: Final = 0.25
-_LAST_FRAME_SECONDS: Final = 1.0
 # The rest of the grace time is for what draining ended to leave.
 _DRAIN_SHARE: Final = 0.9
 _MOST_NOTIFICATIONS: Final = 1_000
@@ -94,11 +82,8 @@ class Connection:
         self._stdin = stdin
         self._output = Output(stdout)
         self._refusals = Refusals(self._output, mux.reporter)
-        self._assigns = assigns
+        self._calls = OpenCalls(mux, self._output, self._refusals, assigns)
         self._grace_seconds = grace_seconds
-        self._open: dict[tuple[type, mcp.RequestId], LineCall] = {}
-        self._running = 0
-        self._call_ended = trio.lowlevel.ParkingLot()
         self._input_ended = False
         self._cancelled = trio.Event()
         self._note, self._notes = trio.open_memory_channel[mcp.ClientNotification](
@@ -131,16 +116,16 @@ class Connection:
         async with trio.open_nursery() as writing:
             writing.start_soon(self._output.run)
             writing.start_soon(self._refusals.run)
-            async with trio.open_nursery() as calls:
+            async with trio.open_nursery() as nursery:
                 try:
-                    await self._read_until_end(stop, calls)
+                    await self._read_until_end(stop, nursery)
                     if on_end is not None:
                         on_end()
                     until = trio.current_time() + self._grace_seconds
                     await self._end_calls(until, drain=stop.is_set())
                 except BaseException:
                     # The tasks of calls end by their calls, and by nothing else.
-                    self._cancel_calls()
+                    self._calls.cancel_all()
                     self.mux.abort()
                     raise
             await self._flush(max(until, trio.current_time() + _LAST_LINES_SECONDS))
@@ -148,20 +133,20 @@ class Connection:
 
     # -- reading -----------------------------------------------------------------
 
-    async def _read_until_end(self, stop: trio.Event, calls: trio.Nursery) -> None:
+    async def _read_until_end(self, stop: trio.Event, nursery: trio.Nursery) -> None:
         async with trio.open_nursery() as reading:
             for event in (stop, self._output.gone, self._cancelled):
                 reading.start_soon(_cancel_on, event, reading.cancel_scope)
             reading.start_soon(self._notify)
-            await self._read(calls)
+            await self._read(nursery)
             reading.cancel_scope.cancel()
 
-    async def _read(self, calls: trio.Nursery) -> None:
+    async def _read(self, nursery: trio.Nursery) -> None:
         splitter = LineSplitter(self.mux.limits.max_body_bytes)
         try:
             while data := await self._stdin.receive_some():
                 for line in splitter.feed(bytes(data)):
-                    await self._take_safely(line, calls)
+                    await self._take_safely(line, nursery)
                     # Calls begin in the order of their lines, and no line waits for all
                     # that came with it.
                     await trio.lowlevel.checkpoint()
@@ -171,22 +156,22 @@ class Connection:
             return
         self._input_ended = True
 
-    async def _take_safely(self, line: Line, calls: trio.Nursery) -> None:
+    async def _take_safely(self, line: Line, nursery: trio.Nursery) -> None:
         try:
-            await self._take(line, calls)
+            await self._take(line, nursery)
         except ClientGone:
             raise
         except BaseException as error:
             if not is_crash(error):
                 raise
-            await self._answer_crash(error, None)
+            await self._refusals.answer_crash(error)
 
-    async def _take(self, line: Line, calls: trio.Nursery) -> None:
+    async def _take(self, line: Line, nursery: trio.Nursery) -> None:
         match self._inbound.read_line(line):
             case ReceivedRequest() as received:
-                await self._open_call(received, calls)
+                await self._calls.open(received, nursery)
             case ReceivedNotification(notification=mcp.CancelledNotification(params=params)):
-                self._cancel_call(params)
+                self._calls.cancel(params)
             case ReceivedNotification(notification=notification):
                 self._pass_on(notification)
             case Unanswerable(refusal=refusal):
@@ -195,20 +180,6 @@ class Connection:
                 await self._refusals.refuse(refusal)
 
     # -- notifications -----------------------------------------------------------
-
-    def _cancel_call(self, params: mcp.CancelledNotificationParams) -> None:
-        """Cancel a call. That it is unknown, or has its answer, is no fault of anybody's.
-
-        Spec: basic/patterns/cancellation#timing-considerations
-        """
-        call = self._open.get(_key(params.request_id))
-        shown = show(params.request_id)
-        reason = "no reason given" if params.reason is None else show_line(params.reason)
-        if call is None:
-            _log.debug("request %s is not open, and was cancelled: %s", shown, reason)
-            return
-        _log.info("request %s is cancelled: %s", shown, reason)
-        call.cancel()
 
     def _pass_on(self, notification: mcp.ClientNotification) -> None:
         try:
@@ -221,85 +192,18 @@ class Connection:
         async for notification in self._notes:
             await self.mux.notify(notification)
 
-    # -- calls -------------------------------------------------------------------
-
-    async def _open_call(self, received: ReceivedRequest, calls: trio.Nursery) -> None:
-        request_id = received.caller.request_id
-        if _key(request_id) in self._open:
-            # Under its id all the same: without, whoever sent it might take the answer to
-            # the first one for the answer to both.
-            busy = InvalidRequest(
-                f'A request with the "id" {show(request_id)} is still open; take another id'
-            )
-            await self._refusals.refuse(Refusal(400, busy, request_id))
-            return
-        call = LineCall(received.request, request_id, self._output, self._forget)
-        caller = attrs.evolve(received.caller, assigns=self._assigns)
-        try:
-            call.call = self.mux.open(received.request, caller, call)
-        except (LimitExceeded, Overloaded) as error:
-            await self._refusals.refuse(Refusal(find_status(error), error, request_id))
-            return
-        self._open[_key(request_id)] = call
-        self._running += 1
-        calls.start_soon(self._run_call, call)
-
-    async def _run_call(self, call: LineCall) -> None:
-        try:
-            await call.call.run()
-            if call.owed:
-                await self._answer_for(call)
-        except ClientGone:
-            pass
-        except BaseException as error:
-            if not is_crash(error):
-                raise
-            await self._answer_crash(error, call)
-        finally:
-            self._forget(call)
-            self._running -= 1
-            if not self._running:
-                self._call_ended.unpark_all()
-
-    async def _answer_for(self, call: LineCall) -> None:
-        # Cut off by the mux, which only a shutdown does; anything else is a fault.
-        if not self.mux.draining:
-            raise RuntimeError(f"{call.call.what} ended without an answer")
-        with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await call.write(Failed(InternalError("The server is shutting down")))
-
-    def _forget(self, call: LineCall) -> None:
-        # Its id may be another call's by now.
-        if self._open.get(_key(call.request_id)) is call:
-            del self._open[_key(call.request_id)]
-
-    async def _answer_crash(self, error: BaseException, call: LineCall | None) -> None:
-        """Log what must not happen, and answer it all the same."""
-        error_id = secrets.token_hex(8)
-        _log.error(
-            "serving a request failed, error id %s",
-            error_id,
-            exc_info=error,
-            extra={"genmcp_error_id": error_id},
-        )
-        masked = InternalError("Internal server error", data={"errorId": error_id})
-        if call is None:
-            await self._refusals.refuse(Refusal(500, masked, reason=RefusalReason.CRASH))
-        elif call.owed:
-            await self._refusals.send(Refusal(500, masked, call.request_id))
-
     # -- the end -----------------------------------------------------------------
 
     async def _end_calls(self, until: float, *, drain: bool) -> None:
         if self._input_ended:
             # For whoever sends some requests, ends its output, and reads the answers.
             with trio.move_on_after(_LAST_ANSWERS_SECONDS):
-                await self._wait_until_idle()
+                await self._calls.wait_until_idle()
         elif drain:
             await self._drain()
-        self._cancel_calls()
+        self._calls.cancel_all()
         with trio.move_on_at(until):
-            await self._wait_until_idle()
+            await self._calls.wait_until_idle()
         self.mux.abort()
 
     async def _drain(self) -> None:
@@ -325,18 +229,6 @@ class Connection:
     async def _hurry(self, scope: trio.CancelScope) -> None:
         await self._cancelled.wait()
         scope.deadline = min(scope.deadline, trio.current_time() + _LAST_LINES_SECONDS)
-
-    def _cancel_calls(self) -> None:
-        for call in tuple(self._open.values()):
-            call.cancel()
-
-    async def _wait_until_idle(self) -> None:
-        while self._running:
-            await self._call_ended.park()
-
-
-def _key(request_id: mcp.RequestId) -> tuple[type, mcp.RequestId]:
-    return type(request_id), request_id
 
 
 async def _cancel_on(event: trio.Event, scope: trio.CancelScope) -> None:

@@ -9,18 +9,25 @@ then is gone.
 
 from __future__ import annotations
 
+import logging
+import secrets
 from typing import TYPE_CHECKING, Final
 
 import trio
 
+from genmcp.errors import InternalError
 from genmcp.events import ClientGone
+from genmcp.telemetry import RefusalReason
+from genmcp.transport.inbound import Refusal
 from genmcp.transport.refused import describe_refusal
 from genmcp.transport.stdio.line_reply import render_error
 
 if TYPE_CHECKING:
     from genmcp.mux.reporter import Reporter
-    from genmcp.transport.inbound import Refusal
+    from genmcp.transport.stdio.line_call import LineCall
     from genmcp.transport.stdio.output import Output
+
+_log: Final = logging.getLogger("genmcp.transport")
 
 MOST_WAITING: Final = 256
 PATIENCE_SECONDS: Final = 30.0
@@ -67,6 +74,26 @@ class Refusals:
             raise ClientGone from None
         except trio.BrokenResourceError:
             raise ClientGone from None
+
+    async def answer_crash(self, error: BaseException, call: LineCall | None = None) -> None:
+        """Log what must not happen, and answer it all the same.
+
+        Args:
+            error: what happened.
+            call: the call it happened to, if it was one already.
+        """
+        error_id = secrets.token_hex(8)
+        _log.error(
+            "serving a request failed, error id %s",
+            error_id,
+            exc_info=error,
+            extra={"genmcp_error_id": error_id},
+        )
+        masked = InternalError("Internal server error", data={"errorId": error_id})
+        if call is None:
+            await self.refuse(Refusal(500, masked, reason=RefusalReason.CRASH))
+        elif call.owed:
+            await self.send(Refusal(500, masked, call.request_id))
 
     async def run(self) -> None:
         """Hand on what waits, until `finish`, or until nobody reads any more."""

@@ -66,7 +66,7 @@ class StandardStreams:
         _flush(self._text_out)
         sys.stdin = self._nothing
         # It is there to be None in a process without one.
-        if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        if sys.stderr is not None:
             sys.stdout = sys.stderr
 
     async def aclose(self) -> None:
