@@ -9,6 +9,7 @@ then is gone.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 from typing import TYPE_CHECKING, Final
@@ -90,10 +91,11 @@ class Refusals:
             extra={"genmcp_error_id": error_id},
         )
         masked = InternalError("Internal server error", data={"errorId": error_id})
-        if call is None:
-            await self.refuse(Refusal(500, masked, reason=RefusalReason.CRASH))
-        elif call.owed:
-            await self.send(Refusal(500, masked, call.request_id))
+        with contextlib.suppress(ClientGone):
+            if call is None:
+                await self.refuse(Refusal(500, masked, reason=RefusalReason.CRASH))
+            elif call.owed:
+                await self.send(Refusal(500, masked, call.request_id))
 
     async def run(self) -> None:
         """Hand on what waits, until `finish`, or until nobody reads any more."""
