@@ -124,9 +124,8 @@ class Connection:
                     until = trio.current_time() + self._grace_seconds
                     await self._end_calls(until, drain=stop.is_set())
                 except BaseException:
-                    # The tasks of calls end by their calls, and by nothing else.
+                    # Ctrl-C, say. The tasks of calls end by their calls, and by nothing else.
                     self._calls.cancel_all()
-                    self.mux.abort()
                     raise
             await self._flush(max(until, trio.current_time() + _LAST_LINES_SECONDS))
             writing.cancel_scope.cancel()

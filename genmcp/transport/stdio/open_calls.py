@@ -4,7 +4,8 @@ Layer: transport, shell; between `genmcp.transport.stdio.connection`, which read
 client wants, and `genmcp.mux`, which runs it.
 
 An id is a call's own from its request to its answer, or to its cancellation: then the client
-may use it again, whatever of the call still runs. `1` and `"1"` are two ids.
+may use it again, whatever of the call still runs. `1` and `"1"` are two ids, and `true` and
+`1.0`, which are both 1 for Python, are none: they are refused where messages are read.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class OpenCalls:
         self._output = output
         self._refusals = refusals
         self._assigns = assigns
-        self._open: dict[tuple[type, mcp.RequestId], LineCall] = {}
+        self._open: dict[mcp.RequestId, LineCall] = {}
         self._running = 0
         self._call_ended = trio.lowlevel.ParkingLot()
 
@@ -72,7 +73,7 @@ class OpenCalls:
             ClientGone: it is refused, and nobody reads any more.
         """
         request_id = received.caller.request_id
-        if _key(request_id) in self._open:
+        if request_id in self._open:
             # Under its id all the same: without, whoever sent it might take the answer to
             # the first one for the answer to both.
             busy = InvalidRequest(
@@ -87,7 +88,7 @@ class OpenCalls:
         except (LimitExceeded, Overloaded) as error:
             await self._refusals.refuse(Refusal(find_status(error), error, request_id))
             return
-        self._open[_key(request_id)] = call
+        self._open[request_id] = call
         self._running += 1
         nursery.start_soon(self._run_call, call)
 
@@ -117,15 +118,15 @@ class OpenCalls:
 
     def _forget(self, call: LineCall) -> None:
         # Its id may be another call's by now.
-        if self._open.get(_key(call.request_id)) is call:
-            del self._open[_key(call.request_id)]
+        if self._open.get(call.request_id) is call:
+            del self._open[call.request_id]
 
     def cancel(self, params: mcp.CancelledNotificationParams) -> None:
         """Cancel a call. That it is unknown, or has its answer, is no fault of anybody's.
 
         Spec: basic/patterns/cancellation#timing-considerations
         """
-        call = self._open.get(_key(params.request_id))
+        call = self._open.get(params.request_id)
         shown = show(params.request_id)
         reason = "no reason given" if params.reason is None else show_line(params.reason)
         if call is None:
@@ -143,7 +144,3 @@ class OpenCalls:
         """Wait until nothing of any call runs any more."""
         while self._running:
             await self._call_ended.park()
-
-
-def _key(request_id: mcp.RequestId) -> tuple[type, mcp.RequestId]:
-    return type(request_id), request_id

@@ -380,8 +380,11 @@ async def test_refusals_that_nobody_reads_stop_the_reading(autojump_clock: Any) 
 
 async def test_client_that_never_reads_its_refusals_is_given_up(autojump_clock: Any) -> None:
     async with connected(make_suite(), lockstep=True) as peer:
+        before = trio.current_time()
         await peer.send(b"x\n" * (MOST_WAITING + 50))
         await peer.ended.wait()
+        # And nobody waits for it to read its last lines.
+        assert 29 < trio.current_time() - before < 31
 
 
 # -- options -----------------------------------------------------------------------

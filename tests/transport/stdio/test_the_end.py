@@ -81,6 +81,26 @@ async def test_input_that_breaks_ends_it(autojump_clock: Any) -> None:
     await serve_stdio(make_suite(), stdin=Broken(), stdout=stdout)
 
 
+async def test_calls_clean_up_when_a_stream_has_a_fault(autojump_clock: Any) -> None:
+    class Faulty(trio.abc.ReceiveStream):
+        def __init__(self) -> None:
+            self.lines = [json.dumps(call(1, "wait")).encode() + b"\n"]
+
+        async def receive_some(self, max_bytes: int | None = None) -> bytes:
+            await trio.sleep(1)
+            return self.lines.pop()  # fails the second time
+
+        async def aclose(self) -> None:
+            raise AssertionError("not its stream to close")
+
+    journal = Journal()
+    stdout, _ = memory_stream_one_way_pair()
+    with pytest.raises(ExceptionGroup) as failed:
+        await serve_stdio(make_suite(journal), stdin=Faulty(), stdout=stdout)
+    assert failed.group_contains(IndexError)
+    assert journal.cleaned == ["wait"]
+
+
 async def test_cancelled_host_cancels_the_calls_and_waits_for_them(autojump_clock: Any) -> None:
     journal = Journal()
     to_server, stdin = memory_stream_one_way_pair()
