@@ -7,6 +7,8 @@ whatever the application's threads do.
 
 from __future__ import annotations
 
+import logging
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from genmcp.transport.stdio.connection import Connection
 
     Connect = Callable[[ReceiveStream, SendStream], Connection]
+
+_log: Final = logging.getLogger("genmcp.cli")
 
 _FOR_HTTP: Final = (
     "host",
@@ -81,6 +85,11 @@ def run_stdio(parsed: argparse.Namespace, *, owns_process: bool) -> int:
         return say_error(str(error), status=1)
     try:
         configure_logging(level)
+        if os.isatty(streams.stdin.fileno()):
+            _log.warning(
+                "stdin is a terminal: this waits for messages of a client, each a line of JSON. "
+                "Clients start the command themselves; Ctrl-C ends it"
+            )
         server = _load(parsed.server)
         try:
             connect = make_connector(server, **options)

@@ -190,6 +190,7 @@ def test_terminal_is_served_and_left_as_it_was(tmp_path: Path) -> None:
         os.write(ours, b"\x04")  # Ctrl-D
         assert process.wait(HANG_GUARD_SECONDS) == 0
         assert os.get_blocking(theirs)
+        assert "stdin is a terminal" in (tmp_path / "log").read_text(encoding="utf-8")
     finally:
         process.kill()
         process.wait()

@@ -52,6 +52,7 @@ class StandardStreams:
         _taken.add(id(self))
         self._text_in: TextIO = sys.stdin
         self._text_out: TextIO = sys.stdout
+        self._instead: TextIO | None = sys.stderr  # None in a process without one
         self._nothing = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - for long
         self._turn_away()
 
@@ -65,9 +66,8 @@ class StandardStreams:
         # What was printed before, and is still in the buffer, goes the same way.
         _flush(self._text_out)
         sys.stdin = self._nothing
-        # It is there to be None in a process without one.
-        if sys.stderr is not None:
-            sys.stdout = sys.stderr
+        if self._instead is not None:
+            sys.stdout = self._instead
 
     async def aclose(self) -> None:
         """Close the two streams. Nobody is given anything back."""
@@ -77,7 +77,7 @@ class StandardStreams:
     def give_back(self) -> None:
         """Let the process have them again. To be called once, when nobody serves any more."""
         _flush(self._text_out)
-        if sys.stdout is sys.stderr:
+        if sys.stdout is self._instead:
             sys.stdout = self._text_out
         if sys.stdin is self._nothing:
             sys.stdin = self._text_in
