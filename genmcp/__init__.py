@@ -23,7 +23,8 @@ THE MAP. Folders are layers; each imports only what stands above it here:
                   SubscriptionHandler
     suite/        who answers: the ready-made Server, one module per spec page
     mux/          how it runs: one call, one scope, exactly one ending
-    transport/    how it travels: pure HTTP logic, and the shells that do the I/O
+    transport/    how it travels, over HTTP and stdio: pure logic, and the shells that do
+                  the I/O
     otel          what is told of calls, to OpenTelemetry (extra `otel`)
     testing/      how you check it: call a tool, fake a channel, be a client
     cli/          the `genmcp` command
@@ -110,6 +111,7 @@ from genmcp.telemetry import (
 from genmcp.tokens import Keyring, TokenError
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.serve import serve
+from genmcp.transport.stdio.serve import serve_stdio
 from genmcp.wire.arguments import ArgumentsError
 from genmcp.wire.output import OutputMismatch
 from genmcp.wire.schema import SchemaError
@@ -189,4 +191,5 @@ __all__ = [
     "mcp",
     "sample",
     "serve",
+    "serve_stdio",
 ]

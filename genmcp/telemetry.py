@@ -179,7 +179,7 @@ class RequestRefused:
     """A request that was refused before it was a call.
 
     Attributes:
-        status: the HTTP status.
+        status: the HTTP status; over stdio the one it would have been.
         code: the code of the JSON-RPC error in the body.
         reason: why, in one word.
         request_id: the JSON-RPC id, if it was read.

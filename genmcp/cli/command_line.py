@@ -45,6 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(parsed: argparse.Namespace, arguments: Sequence[str] | None) -> int:
     # Here, because what serves takes as long to import as all the rest.
+    if parsed.command == "serve" and parsed.stdio:
+        from genmcp.cli.stdio_command import run_stdio  # noqa: PLC0415
+
+        return run_stdio(parsed, owns_process=arguments is None)
     if parsed.command == "serve":
         from genmcp.cli.serve_command import run_serve  # noqa: PLC0415
 
@@ -73,7 +77,7 @@ def _make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="genmcp", description="Run MCP servers, and try them.")
     parser.add_argument("--version", action="version", version=f"genmcp {_find_version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    serve = commands.add_parser("serve", help="serve over HTTP")
+    serve = commands.add_parser("serve", help="serve over HTTP, or over stdio")
     if "serve" in arguments:
         # Here, for the same reason as in `_run`.
         from genmcp.cli.serve_flags import add_serve_flags  # noqa: PLC0415

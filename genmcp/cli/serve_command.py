@@ -94,8 +94,8 @@ def run_serve(parsed: argparse.Namespace, *, command: Sequence[str], owns_proces
     except OSError as error:
         return _say_unbound(options, error)
     except ValueError as error:
-        return _say_error(settings.blame(error), status=2)
-    watchdog = Watchdog(stuck_seconds, partial(_describe_rest, app.mux))
+        return say_error(settings.blame(error), status=2)
+    watchdog = Watchdog(stuck_seconds, partial(describe_rest, app.mux))
     if owns_process:
         _spare_collector()
     run = (
@@ -129,7 +129,7 @@ def _run_workers(
     try:
         config = PortConfig(**options)
     except ValueError as error:
-        return _say_error(settings.blame(error), status=2)
+        return say_error(settings.blame(error), status=2)
     try:
         return trio.run(supervise, command, count, config)
     except OSError as error:
@@ -150,7 +150,7 @@ async def _serve(
             # Bare ones come before the start only.
             return _say_unbound(options, error)
         except ValueError as error:
-            return _say_error(settings.blame(error), status=2)
+            return say_error(settings.blame(error), status=2)
     return 0
 
 
@@ -163,7 +163,7 @@ def split_grace(seconds: float) -> tuple[float, float]:
     return seconds - spare, max(seconds - spare / 2, _LEAST_SECONDS)
 
 
-def _describe_rest(mux: Mux) -> str:
+def describe_rest(mux: Mux) -> str:
     """Say what keeps the process alive, as far as it is known: the calls, or threads."""
     rest = mux.describe_open_calls() or [
         f"thread {thread.name}"
@@ -175,10 +175,11 @@ def _describe_rest(mux: Mux) -> str:
 
 
 def _say_unbound(options: dict[str, Any], error: OSError) -> int:
-    return _say_error(f"cannot serve on {describe_address(options)}: {error}", status=1)
+    return say_error(f"cannot serve on {describe_address(options)}: {error}", status=1)
 
 
-def _say_error(reason: str, *, status: int) -> int:
+def say_error(reason: str, *, status: int) -> int:
+    """Say what is wrong, and return the exit status for it."""
     print(f"genmcp serve: error: {reason}", file=sys.stderr)  # noqa: T201
     return status
 
@@ -193,7 +194,7 @@ def _take_port_options(settings: Settings) -> dict[str, Any]:
     options: dict[str, Any] = {"host": "127.0.0.1", "port": 8000, "grace_seconds": 10.0}
     settings.take(options, "host", str)
     settings.take(options, "port", _read_port)
-    settings.take(options, "grace_seconds", _read_seconds)
+    settings.take(options, "grace_seconds", read_seconds)
     settings.take(options, "certfile", str)
     settings.take(options, "keyfile", str)
     take_listening(settings, options)
@@ -232,7 +233,8 @@ def _read_port(text: str) -> int:
     return int(text)
 
 
-def _read_seconds(text: str) -> float:
+def read_seconds(text: str) -> float:
+    """Read a number of seconds, which may be none."""
     try:
         seconds = float(text)
     except ValueError:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from genmcp.cli.limit_settings import LimitSetting
 
 _DESCRIPTION: Final = """\
-Serve a server over Streamable HTTP. Ctrl-C stops it in good order, a second one at once.
+Serve a server over Streamable HTTP, or with --stdio to the client that starts this command.
+Ctrl-C stops it in good order, a second one at once.
 
 Every flag with a value has an environment variable, which it overrules: GENMCP_ and its
 name, as GENMCP_PUBLIC_URL for --public-url. Those of flags that may be repeated are lists
@@ -49,6 +50,12 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
         choices=FORMATS,
         help="how: lines to read, or a JSON object on each (text)",
     )
+    serve.add_argument(
+        "--stdio",
+        action="store_true",
+        help="serve the one client at stdin and stdout, until it closes them; of the flags "
+        "below only limits of calls and messages go together with it",
+    )
     place = serve.add_argument_group("where it is")
     place.add_argument("--host", help="the address to bind (127.0.0.1)")
     place.add_argument("--port", help="the port, 0 for a free one (8000)")
@@ -74,7 +81,11 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
         help="how many processes answer, each with limits of its own (1)",
     )
     limits = serve.add_argument_group("limits")
-    limits.add_argument("--grace-seconds", metavar="N", help="how long a shutdown may take (10)")
+    limits.add_argument(
+        "--grace-seconds",
+        metavar="N",
+        help="how long a shutdown may take (10; with --stdio 1.5, of the 2 that clients wait)",
+    )
     _add_limits(limits.add_argument, find_endpoint_limits())
     connections = serve.add_argument_group("limits of connections")
     _add_limits(connections.add_argument, find_port_limits())

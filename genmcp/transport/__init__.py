@@ -1,4 +1,4 @@
-"""How messages travel: HTTP, and what is pure in it.
+"""How messages travel: HTTP and stdio, and what is pure in them.
 
 Layer: transport, above the mux. In the order of a request: `endpoint` answers one. Who
 may call is `sender`'s to say (with `origin`, `public_url`, `cors`) and, where that takes
@@ -10,4 +10,7 @@ An `exchange` carries one request: `asgi_exchange` for ASGI servers, where `asgi
 application and `runner` serves it with Hypercorn's parts, or `http1.exchange`, where
 `http1` is our own server. `serve` starts either (with `port_config`, `announcement`,
 `signals`).
+
+`stdio` has the other transport, all of it but what a message says of itself (`envelope`),
+which is the same.
 """

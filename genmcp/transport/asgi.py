@@ -164,7 +164,7 @@ class StreamableHTTP:
         )
         self.mux = Mux(
             server,
-            keyring=_make_keyring(secret_key),
+            keyring=make_keyring(secret_key),
             limits=self._limits,
             observers=observers,
         )
@@ -287,7 +287,12 @@ async def _live(receive: Receive, send: Send) -> None:
             return
 
 
-def _make_keyring(secret_key: str | bytes | Sequence[str | bytes] | None) -> Keyring:
+def make_keyring(secret_key: str | bytes | Sequence[str | bytes] | None) -> Keyring:
+    """Return what seals for an endpoint: by these secrets, by the environment's, or at random.
+
+    Args:
+        secret_key: see `StreamableHTTP`.
+    """
     if secret_key is not None:
         return Keyring([secret_key] if isinstance(secret_key, str | bytes) else secret_key)
     if from_environment := os.environ.get(SECRET_KEY_VARIABLE, "").split():

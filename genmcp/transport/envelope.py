@@ -97,6 +97,16 @@ def check_version(headers: RequestHeaders, meta: Mapping[str, Any]) -> None:
     sent = headers.read_mirror(header.PROTOCOL_VERSION, mirrored)
     if sent != declared:
         raise _mismatch("MCP-Protocol-Version", sent, mirrored, declared)
+    check_served(meta)
+
+
+def check_served(meta: Mapping[str, Any]) -> None:
+    """Check that the version that `_meta` names is served.
+
+    Raises:
+        UnsupportedProtocolVersion: it is not. Wire form: -32022, with the served ones.
+    """
+    declared: str = meta[_VERSION_KEY]
     if declared not in SUPPORTED_VERSIONS:
         raise UnsupportedProtocolVersion(declared, SUPPORTED_VERSIONS)
 
@@ -156,7 +166,7 @@ def read_caller(
     request_id: mcp.RequestId,
     request: mcp.Request,
     meta: dict[str, Any],
-    param_headers: Mapping[str, str | None],
+    param_headers: Mapping[str, str | None] | None,
 ) -> Caller:
     """Return who calls, without `assigns` and `principal`.
 

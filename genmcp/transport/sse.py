@@ -26,15 +26,20 @@ _LINE_SEPARATORS: Final = (
 def render_event(message: bytes) -> bytes:
     """Return the event that carries `message`.
 
-    U+2028, U+2029 and U+0085 are written as JSON escapes: they end no line here, but
-    many clients split text into lines at them, lose the rest of the event, and wait
-    for ever.
-
     Args:
         message: one JSON text in UTF-8 without raw line breaks, as
-            `genmcp.wire.messages` writes it. In JSON the three characters can only
-            stand inside a string, so that escaping them changes no value.
+            `genmcp.wire.messages` writes it.
+    """
+    return b"data: " + escape_separators(message) + b"\n\n"
+
+
+def escape_separators(message: bytes) -> bytes:
+    """Return `message` with U+2028, U+2029 and U+0085 written as JSON escapes.
+
+    They end no line here, and none on stdio, but many clients split text into lines at
+    them, lose the rest of the message, and wait for ever. In JSON the three can only stand
+    inside a string, so that escaping them changes no value.
     """
     for character, escape in _LINE_SEPARATORS:
         message = message.replace(character, escape)
-    return b"data: " + message + b"\n\n"
+    return message

@@ -44,7 +44,7 @@ LEVELS: Final[Mapping[str, str]] = {
 REASONS: Final[Mapping[str, str]] = {
     "author": "only the author of a server can do it; the row says what the library gives",
     "deprecated": "the protocol advises against a feature, which is served on purpose",
-    "not served": "it belongs to a transport or an extension that the library does not have",
+    "not served": "it belongs to an extension that the library does not have",
 }
 
 

@@ -1,0 +1,9 @@
+"""stdio: one client, whose process this is, and a line for each message.
+
+Layer: transport. `line_splitter` cuts what comes in into lines, `line_inbound` reads them,
+`line_reply` renders the answers; they are pure. `connection` serves the client: its
+`open_calls`, each a `line_call`, and `refusals`, all of which end in the one `output`.
+`standard_streams` keeps stdin and stdout for it, as `descriptors`. `serve` is for users.
+
+Spec: basic/transports/stdio
+"""

@@ -1,0 +1,189 @@
+"""From one line of stdin to a request, a notification, or a refusal.
+
+Layer: transport, pure; the station of a call between `genmcp.transport.stdio.connection`
+and `genmcp.mux.call`. What `genmcp.transport.inbound` is for HTTP, without the headers:
+all that a request says of itself is in the line.
+
+The order of the checks is that of HTTP: size, JSON, one message, `_meta`, version served,
+method served, params.
+
+Spec: basic/transports/stdio#request-metadata, basic/versioning
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+import attrs
+
+from genmcp.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, ParseError
+from genmcp.mcp import v2607 as mcp
+from genmcp.setting import describe_setting
+from genmcp.transport.envelope import check_served, describe_unknown, read_caller, read_meta
+from genmcp.transport.headers import RequestHeaders
+from genmcp.transport.inbound import ReceivedNotification, ReceivedRequest, Refusal
+from genmcp.transport.stdio.line_splitter import OverlongLine
+from genmcp.wire.json_text import TooDeepError, read_json
+from genmcp.wire.messages import (
+    MessageError,
+    RequestMessage,
+    decode_notification,
+    decode_request,
+    read_message,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from genmcp.limits import Limits
+    from genmcp.transport.stdio.line_splitter import Line
+    from genmcp.wire.messages import NotificationMessage
+
+_NO_HEADERS: Final = RequestHeaders({}, {}, frozenset())
+
+_NUMBER: Final = rb"0|-?[1-9][0-9]{0,17}"
+_STRING: Final = rb'"[^"\\\x00-\x1f]{0,200}"'
+_JSONRPC: Final = rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?'
+_METHOD: Final = rb'"method"\s*:'
+_ID: Final = rb'"id"\s*:\s*(?:(?P<number>%b)|(?P<string>%b))\s*,\s*' % (_NUMBER, _STRING)
+_ID_FIRST: Final = re.compile(_JSONRPC + _ID + _METHOD)
+_METHOD_FIRST: Final = re.compile(_JSONRPC + _METHOD + rb"\s*" + _STRING + rb"\s*,\s*" + _ID)
+
+
+@attrs.frozen
+class Unanswerable:
+    """A message that nothing can be sent back for.
+
+    Attributes:
+        refusal: what is wrong with it, for the log.
+    """
+
+    refusal: Refusal
+
+
+Received: TypeAlias = ReceivedRequest | ReceivedNotification | Refusal | Unanswerable
+
+ReadEarlier: TypeAlias = Callable[[RequestMessage], ReceivedRequest]
+"""Reads a request without the `_meta` key that names a protocol version: what clients of
+earlier versions send. Raises an `McpError` to refuse it."""
+
+
+def refuse_earlier(message: RequestMessage) -> ReceivedRequest:
+    """Refuse a request that names no protocol version.
+
+    Raises:
+        UnsupportedProtocolVersion: it is `initialize`. Wire form: -32022, naming the
+            versions served.
+        InvalidParams: it is anything else.
+
+    Spec: basic/versioning#backward-compatibility-with-initialization-based-versions
+    """
+    read_meta(_NO_HEADERS, message)
+    raise AssertionError("a request with a protocol version is not an earlier one")
+
+
+class LineInbound:
+    """Reads the lines of one client.
+
+    Args:
+        methods: the methods that are answered, as `Server.methods` gives them.
+        limits: how long a line, and how deep its JSON, may be.
+        read_earlier: reads the requests of earlier protocol versions.
+    """
+
+    def __init__(
+        self,
+        methods: Collection[str],
+        limits: Limits,
+        read_earlier: ReadEarlier = refuse_earlier,
+    ) -> None:
+        self._methods = frozenset(methods)
+        self._max_line_bytes = limits.max_body_bytes
+        self._max_json_depth = limits.max_json_depth
+        self._read_earlier = read_earlier
+
+    def read_line(self, line: Line) -> Received:
+        """Read one line. The statuses of refusals are those that HTTP would have."""
+        if isinstance(line, OverlongLine):
+            return self._refuse_size(line)
+        try:
+            value = read_json(line, max_depth=self._max_json_depth)
+        except TooDeepError as error:
+            data = describe_setting("max_json_depth", limit=error.max_depth)
+            return Refusal(400, ParseError(f"{error.message} (max_json_depth)", data=data))
+        except ParseError as error:
+            return Refusal(400, error)
+        try:
+            message = read_message(value)
+        except MessageError as error:
+            refusal = Refusal(400, error.error, error.request_id)
+            # Two that answer each other's errors would do so for ever.
+            return Unanswerable(refusal) if _is_response(value) else refusal
+        if isinstance(message, RequestMessage):
+            return self._read_request(message)
+        return _read_notification(message)
+
+    def _read_request(self, message: RequestMessage) -> ReceivedRequest | Refusal:
+        try:
+            return self._decode(message) if _is_of_now(message) else self._read_earlier(message)
+        except MethodNotFound as error:
+            return Refusal(404, error, message.id)
+        except McpError as error:
+            return Refusal(400, error, message.id)
+
+    def _decode(self, message: RequestMessage) -> ReceivedRequest:
+        meta = read_meta(_NO_HEADERS, message)
+        check_served(meta)
+        if message.method not in self._methods:
+            raise MethodNotFound(describe_unknown(message.method))
+        request = decode_request(message.method, message.params or {})
+        caller = read_caller(message.id, request, meta, None)
+        return ReceivedRequest(request, attrs.evolve(caller, scopes_apply=False))
+
+    def _refuse_size(self, line: OverlongLine) -> Refusal:
+        limit = self._max_line_bytes
+        error = InvalidRequest(
+            f"The line is longer than {limit} bytes (max_body_bytes)",
+            data=describe_setting("max_body_bytes", limit=limit),
+        )
+        return Refusal(413, error, find_id(line.start))
+
+
+def _is_of_now(message: RequestMessage) -> bool:
+    meta: object = message.params.get("_meta") if message.params is not None else None
+    return isinstance(meta, dict) and mcp.PROTOCOL_VERSION_KEY in meta
+
+
+def _is_response(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    message = cast("dict[str, Any]", value)
+    return "method" not in message and ("result" in message or "error" in message)
+
+
+def _read_notification(message: NotificationMessage) -> ReceivedNotification | Unanswerable:
+    try:
+        return ReceivedNotification(decode_notification(message.method, message.params))
+    except InvalidParams as error:
+        # As the page of cancellation wants those that are malformed to be treated.
+        return Unanswerable(Refusal(400, error))
+
+
+def find_id(start: bytes) -> mcp.RequestId | None:
+    """Return the id of the request that a line begins with, if that is beyond doubt.
+
+    A line that is too long is not read, but whoever sent it waits for an answer under this
+    id, and would not know a refusal without it for the answer. Taken for an id is only what
+    stands where clients write it, with `method` beside it: responses have ids too.
+    """
+    found = _ID_FIRST.match(start) or _METHOD_FIRST.match(start)
+    if found is None:
+        return None
+    if found["number"] is not None:
+        return int(found["number"])
+    try:
+        return cast("bytes", found["string"])[1:-1].decode("utf-8")
+    except UnicodeDecodeError:
+        return None
