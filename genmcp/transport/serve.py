@@ -50,6 +50,7 @@ class EndpointOptions(LimitOptions, total=False):
     secret_key: str | bytes | Sequence[str | bytes] | None
     keepalive_seconds: float
     observers: Iterable[Observer]
+    legacy: bool
 
 
 class PortOptions(TypedDict, total=False):

@@ -79,7 +79,10 @@ class Notes(
 
 
 class Endpoints:
-    """The three servers as one ASGI application."""
+    """The three servers as one ASGI application.
+
+    They serve today's protocol alone: `tests/legacy` has what clients of 2025 send.
+    """
 
     def __init__(self) -> None:
         self.full = StreamableHTTP(
@@ -94,6 +97,7 @@ class Endpoints:
                 page_size=PAGE_SIZE,
             ),
             secret_key=KEY,
+            legacy=False,
         )
         bare = Suite(server_name="table", server_version="1", tools=[Echo])
         strict = Suite(
@@ -104,11 +108,12 @@ class Endpoints:
             invalid_arguments="protocol_error",
         )
         self._others = {
-            "/bare": StreamableHTTP(bare, path="/bare", secret_key=KEY),
+            "/bare": StreamableHTTP(bare, path="/bare", secret_key=KEY, legacy=False),
             "/strict": StreamableHTTP(
                 strict,
                 path="/strict",
                 secret_key=KEY,
+                legacy=False,
                 allowed_hosts=["mcp.example.com", "other.example.com:8443"],
                 allowed_origins=["https://app.example.com"],
                 max_body_bytes=STRICT_BODY_BYTES,

@@ -1,0 +1,15 @@
+"""Clients of 2025 on HTTP: sessions, streams that can be resumed, questions on them.
+
+Layer: transport, shell. `genmcp.transport.endpoint` hands over what belongs to 2025, when
+it has passed what holds for everybody: path, origin, access token, size. What is said is
+translated by `genmcp.legacy`.
+
+    endpoint      one message, or one GET or DELETE, of one session
+    conversation  one request: its calls, and the questions in between
+    stream        the response to it: JSON, or a stream that outlives its connection
+    sink          a call's events as messages of 2025
+    listening     GET: what the server tells unasked
+    resuming      GET with `Last-Event-ID`: what a client missed
+
+Spec: 2025-11-25 basic/transports#streamable-http
+"""

@@ -1,0 +1,443 @@
+"""What belongs to 2025: one message, or one GET or DELETE, of one session.
+
+Layer: transport, shell; asked by `genmcp.transport.endpoint`.
+
+Spec: 2025-11-25 basic/transports#streamable-http
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+import attrs
+
+from genmcp.caller import Caller
+from genmcp.errors import (
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    McpError,
+    MethodNotFound,
+)
+from genmcp.legacy.failures import write_legacy_error
+from genmcp.legacy.messages import ResponseMessage
+from genmcp.legacy.requests import MODERN_ONLY, make_request, translate_request
+from genmcp.legacy.results import translate_discovery, translate_result, write_legacy_result
+from genmcp.legacy.session import read_handshake, seal_session, unseal_session
+from genmcp.legacy.store import (
+    AnswerCame,
+    CancelWanted,
+    SessionEnded,
+    SessionState,
+    WatchedChanged,
+)
+from genmcp.mcp import v2607 as mcp
+from genmcp.telemetry import RefusalReason
+from genmcp.tokens import TokenError
+from genmcp.transport import headers as header
+from genmcp.transport.headers import show
+from genmcp.transport.inbound import Refusal, refuse_missing_session, refuse_verb
+from genmcp.transport.legacy.conversation import Conversation
+from genmcp.transport.legacy.listening import LISTEN, Listening
+from genmcp.transport.legacy.resuming import resume_stream
+from genmcp.transport.legacy.sink import CallSink
+from genmcp.transport.legacy.stream import ResumableStream
+from genmcp.transport.refused import describe_refusal
+from genmcp.transport.reply import (
+    OK,
+    Whole,
+    find_delay,
+    find_status,
+    render_accepted,
+    render_json,
+)
+from genmcp.wire.messages import RequestMessage, decode_notification
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from genmcp.access import Access
+    from genmcp.legacy.replay import ReplayStore
+    from genmcp.legacy.session import Session
+    from genmcp.legacy.store import SessionStore
+    from genmcp.mux import Mux
+    from genmcp.transport.authorize import Gate
+    from genmcp.transport.exchange import Exchange, Scope
+    from genmcp.transport.identify import Identity
+    from genmcp.transport.inbound import ReceivedLegacy
+    from genmcp.transport.legacy.sink import Translate
+    from genmcp.transport.reply import HeaderPairs
+    from genmcp.wire.messages import NotificationMessage
+
+MAX_WATCHED: Final = 1_000
+"""How many resources one session may watch."""
+
+MAX_URI_CHARS: Final = 2_048
+"""How long the URI of one may be."""
+
+_SET_LEVEL: Final = "logging/setLevel"
+_SUBSCRIBE: Final = "resources/subscribe"
+_UNSUBSCRIBE: Final = "resources/unsubscribe"
+_LEVELS: Final = get_args(mcp.LoggingLevel)
+
+
+@attrs.define(eq=False, kw_only=True)
+class LegacyEndpoint:
+    """Answers the clients of 2025.
+
+    Attributes:
+        mux: runs the calls.
+        gate: renders what a client is told that lacks a scope.
+        methods: what the server answers.
+        identity: what the application knows of a caller.
+        store: what is kept of sessions.
+        replay: what is kept of streams.
+        keepalive_seconds: how long nothing may be written.
+    """
+
+    mux: Mux
+    gate: Gate | None
+    methods: Collection[str]
+    identity: Identity
+    store: SessionStore
+    replay: ReplayStore
+    keepalive_seconds: float
+    _conversations: set[Conversation] = attrs.field(factory=set[Conversation], init=False)
+
+    def stop(self) -> None:
+        """The server shuts down: wait for no more answers of clients."""
+        for conversation in self._conversations:
+            conversation.stop()
+
+    # -- POST ----------------------------------------------------------------------
+
+    async def serve_message(
+        self, scope: Scope, exchange: Exchange, received: ReceivedLegacy, access: Access | None
+    ) -> None:
+        """Answer one message.
+
+        Raises:
+            ClientGone: the client left before its message was looked at.
+        """
+        message = received.message
+        request_id = message.id if isinstance(message, RequestMessage) else None
+        caller = await self._identify(scope, exchange, access, request_id)
+        if isinstance(caller, Refusal):
+            await _refuse(exchange, caller)
+        elif received.session_id is None and isinstance(message, RequestMessage):
+            if message.method == "ping":
+                await _answer(exchange, message, {})
+            else:
+                await self._open_session(exchange, message, caller)
+        else:
+            session = await self._find_session(received.session_id, received.version, caller)
+            if isinstance(session, Refusal):
+                await _refuse(exchange, attrs.evolve(session, request_id=request_id))
+            else:
+                await self._take(exchange, message, session, caller)
+
+    async def _take(
+        self,
+        exchange: Exchange,
+        message: RequestMessage | NotificationMessage | ResponseMessage,
+        session: Session,
+        caller: Caller,
+    ) -> None:
+        match message:
+            case RequestMessage():
+                try:
+                    await self._answer_request(exchange, message, session, caller)
+                except McpError as error:
+                    await _fail(exchange, message, error)
+            case ResponseMessage(id=question_id, response=response):
+                await exchange.send_whole(render_accepted())
+                await self.store.publish(session.key, AnswerCame(question_id, response))
+            case _:
+                await exchange.send_whole(render_accepted())
+                await self._notify(message, session)
+
+    async def _notify(self, message: NotificationMessage, session: Session) -> None:
+        params = message.params or {}
+        if message.method == mcp.CancelledNotification.method:
+            request_id = params.get("requestId")
+            if type(request_id) is str or type(request_id) is int:
+                await self.store.publish(session.key, CancelWanted(request_id))
+            return
+        await self.mux.notify(decode_notification(message.method, message.params))
+
+    async def _answer_request(
+        self, exchange: Exchange, message: RequestMessage, session: Session, caller: Caller
+    ) -> None:
+        """Answer a request, or have it run.
+
+        Raises:
+            McpError: it is refused.
+        """
+        method = message.method
+        state = await self.store.find(session.key)
+        if method == "ping":
+            await _answer(exchange, message, {})
+        elif method == _SET_LEVEL:
+            level = _read_level(message)
+            await self._put(session, attrs.evolve(state, log_level=level))
+            await _answer(exchange, message, {})
+        elif method in {_SUBSCRIBE, _UNSUBSCRIBE} and self._tells_of_resources:
+            await self._watch(message, session, state)
+            await _answer(exchange, message, {})
+        elif method in MODERN_ONLY or method not in self.methods:
+            raise MethodNotFound(f"Method not found: {show(method)}")
+        else:
+            request, translated = translate_request(message, session, state.log_level)
+            version = session.version
+            await self._run(
+                exchange,
+                session,
+                request,
+                caller=_complete(translated, caller),
+                translate=lambda result: translate_result(result, version),
+            )
+
+    @property
+    def _tells_of_resources(self) -> bool:
+        return LISTEN in self.methods and mcp.ReadResourceRequest.method in self.methods
+
+    async def _watch(self, message: RequestMessage, session: Session, state: SessionState) -> None:
+        uri = (message.params or {}).get("uri")
+        if not isinstance(uri, str) or len(uri) > MAX_URI_CHARS:
+            problem = f"must be a string of at most {MAX_URI_CHARS} characters"
+            raise InvalidParams(f"params.uri {problem}", data={"path": "params.uri"})
+        watched = tuple(other for other in state.watched if other != uri)
+        if message.method == _SUBSCRIBE:
+            if len(watched) >= MAX_WATCHED:
+                raise InvalidParams(f"A session can watch at most {MAX_WATCHED} resources")
+            watched = state.watched if uri in state.watched else (*watched, uri)
+        if watched != state.watched:
+            await self._put(session, attrs.evolve(state, watched=watched))
+            await self.store.publish(session.key, WatchedChanged())
+
+    async def _put(self, session: Session, state: SessionState) -> None:
+        await self.store.put(session.key, state, session.expires_at)
+
+    async def _run(
+        self,
+        exchange: Exchange,
+        session: Session,
+        request: mcp.Request,
+        *,
+        caller: Caller,
+        translate: Translate,
+        headers: HeaderPairs = (),
+    ) -> None:
+        if self.mux.draining:
+            await _refuse(exchange, _refuse_shutdown(caller.request_id))
+            return
+        stream = ResumableStream(exchange, self.replay, session.key, session.version, headers)
+        challenge = None if self.gate is None else self.gate.challenges.challenge
+        sink = CallSink(stream, caller.request_id, request.method, translate, challenge)
+        conversation = Conversation(self.mux, exchange, stream, sink, self.keepalive_seconds)
+        detach = self.store.attach(session.key, conversation.receive)
+        self._conversations.add(conversation)
+        try:
+            await conversation.run(request, caller)
+        finally:
+            self._conversations.discard(conversation)
+            detach()
+
+    async def _open_session(
+        self, exchange: Exchange, message: RequestMessage, caller: Caller
+    ) -> None:
+        """Answer `initialize`: what the server is and offers is asked of the server."""
+        try:
+            session = read_handshake(message.params, time.time())
+        except InvalidParams as error:
+            await _fail(exchange, message, error)
+            return
+        session_id = seal_session(session, self.mux.keyring, caller.principal)
+        request, translated = make_request("server/discover", {}, message.id, session)
+
+        def translate(result: mcp.Result) -> dict[str, Any]:
+            if not isinstance(result, mcp.DiscoverResult):
+                raise TypeError(f"server/discover was answered with {type(result).__name__}")
+            return translate_discovery(result, session)
+
+        headers = ((b"mcp-session-id", session_id.encode("ascii")),)
+        await self._run(
+            exchange,
+            session,
+            request,
+            caller=_complete(translated, caller),
+            translate=translate,
+            headers=headers,
+        )
+
+    # -- GET and DELETE ------------------------------------------------------------
+
+    async def serve_verb(self, scope: Scope, exchange: Exchange, access: Access | None) -> None:
+        """Answer a GET or a DELETE.
+
+        Raises:
+            ClientGone: the client left before its request was looked at.
+        """
+        refusal = await self._serve_verb(scope, exchange, access)
+        if refusal is not None:
+            await _refuse(exchange, refusal)
+
+    async def _serve_verb(
+        self, scope: Scope, exchange: Exchange, access: Access | None
+    ) -> Refusal | None:
+        headers = exchange.headers
+        if exchange.verb == "GET" and b"text/event-stream" not in _lower(
+            headers.get(header.ACCEPT)
+        ):
+            return refuse_verb("GET", ("POST", "DELETE"))
+        for spelling in ("MCP-Session-Id", "MCP-Protocol-Version", "Last-Event-ID"):
+            if spelling in headers.repeated:
+                return Refusal(400, InvalidRequest(f"The header {spelling} was sent repeatedly"))
+        session_id = headers.get(header.SESSION_ID)
+        if session_id is None:
+            return refuse_missing_session()
+        caller = await self._identify(scope, exchange, access, None)
+        if isinstance(caller, Refusal):
+            return caller
+        named = headers.get(header.PROTOCOL_VERSION)
+        version = None if named is None else named.decode("latin-1")
+        session = await self._find_session(session_id.decode("latin-1"), version, caller)
+        if isinstance(session, Refusal):
+            return session
+        if exchange.verb == "DELETE":
+            await self._end_session(exchange, session)
+            return None
+        if self.mux.draining:
+            return _refuse_shutdown(None)
+        event_id = headers.get(header.LAST_EVENT_ID)
+        if event_id:
+            return await resume_stream(
+                exchange, self.replay, session.key, event_id, self.keepalive_seconds
+            )
+        return await self._listen(exchange, session, caller)
+
+    async def _end_session(self, exchange: Exchange, session: Session) -> None:
+        await self._put(session, SessionState(ended=True))
+        await self.store.publish(session.key, SessionEnded())
+        await exchange.send_early(Whole(204, (), b""))
+
+    async def _listen(self, exchange: Exchange, session: Session, caller: Caller) -> Refusal | None:
+        if LISTEN not in self.methods:
+            return refuse_verb("GET", ("POST", "DELETE"))
+        listening = Listening(
+            self.mux,
+            self.store,
+            session,
+            caller=caller,
+            exchange=exchange,
+            keepalive_seconds=self.keepalive_seconds,
+        )
+        error = await listening.run(max(0.0, session.expires_at - time.time()))
+        match error:
+            case None:
+                return None
+            case MethodNotFound():
+                return refuse_verb("GET", ("POST", "DELETE"))
+            case _:
+                status = find_status(error)
+                return Refusal(400 if status == OK else status, error, headers=find_delay(error))
+
+    # -- who is calling ------------------------------------------------------------
+
+    async def _identify(
+        self,
+        scope: Scope,
+        exchange: Exchange,
+        access: Access | None,
+        request_id: mcp.RequestId | None,
+    ) -> Caller | Refusal:
+        caller = Caller(
+            request_id="" if request_id is None else request_id,
+            protocol_version="",
+            client_capabilities=mcp.ClientCapabilities(),
+            client_address=exchange.client_address,
+            access=access,
+            principal=None if access is None else access.subject,
+        )
+        identified = await self.identity.complete(scope, caller, exchange)
+        if not isinstance(identified, Refusal):
+            return identified
+        refusal = attrs.evolve(identified, request_id=request_id)
+        return refusal if self.gate is None else self.gate.complete(refusal)
+
+    async def _find_session(
+        self, session_id: str | None, version: str | None, caller: Caller
+    ) -> Session | Refusal:
+        """Return the session, if it is this caller's and has not ended.
+
+        A client that is told 404 opens another session.
+        """
+        try:
+            session = unseal_session(session_id or "", self.mux.keyring, caller.principal)
+        except TokenError as error:
+            return _refuse_session(error.cause)
+        if (await self.store.find(session.key)).ended:
+            return _refuse_session("ended")
+        if version is not None and version != session.version:
+            problem = (
+                f"MCP-Protocol-Version is {show(version)}, but this session "
+                f"speaks {session.version}, which initialize agreed on"
+            )
+            return Refusal(400, InvalidRequest(problem), reason=RefusalReason.VERSION)
+        return session
+
+
+def _complete(caller: Caller, identified: Caller) -> Caller:
+    return attrs.evolve(
+        caller,
+        assigns=identified.assigns,
+        principal=identified.principal,
+        access=identified.access,
+        client_address=identified.client_address,
+    )
+
+
+def _lower(value: bytes | None) -> bytes:
+    return b"" if value is None else value.lower()
+
+
+def _read_level(message: RequestMessage) -> mcp.LoggingLevel:
+    level: Any = (message.params or {}).get("level")
+    if level not in _LEVELS:
+        raise InvalidParams(
+            f"params.level must be one of {', '.join(_LEVELS)}", data={"path": "params.level"}
+        )
+    found: mcp.LoggingLevel = level
+    return found
+
+
+async def _answer(exchange: Exchange, message: RequestMessage, result: dict[str, Any]) -> None:
+    await exchange.send_whole(render_json(OK, write_legacy_result(message.id, result)))
+
+
+async def _fail(exchange: Exchange, message: RequestMessage, error: McpError) -> None:
+    """Refuse a request of a session that is all right: with 200, and an error as its answer."""
+    exchange.reporter.refuse(describe_refusal(Refusal(OK, error, message.id)), error)
+    written = write_legacy_error(message.id, message.method, error)
+    await exchange.send_whole(render_json(OK, written))
+
+
+async def _refuse(exchange: Exchange, refusal: Refusal) -> None:
+    exchange.reporter.refuse(describe_refusal(refusal), refusal.error)
+    await exchange.refuse(refusal)
+
+
+def _refuse_session(cause: str) -> Refusal:
+    error = InvalidRequest("There is no such session, or not any more; send initialize again")
+    error.log_message = f"session refused: {cause}"
+    return Refusal(404, error, reason=RefusalReason.SESSION)
+
+
+def _refuse_shutdown(request_id: mcp.RequestId | None) -> Refusal:
+    return Refusal(
+        503,
+        InternalError("The server is shutting down"),
+        request_id,
+        reason=RefusalReason.SHUTTING_DOWN,
+    )
