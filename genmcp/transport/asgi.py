@@ -105,6 +105,9 @@ class StreamableHTTP:
             `Observer`.
         legacy: whether clients of 2025 are served, too: protocol versions `2025-11-25` and
             `2025-06-18`, with sessions.
+        legacy_stream_seconds: after how long the stream of a request of `2025-11-25` is
+            closed, for the client to come back for the rest, where something in between
+            cuts long responses. Default: it stays open until the request is answered.
         limits: any of `genmcp.limits.Limits`, such as `max_body_bytes`. Those on one
             caller are on by default where `public_url` or `principal` is given.
 
@@ -134,12 +137,17 @@ class StreamableHTTP:
         keepalive_seconds: float = KEEPALIVE_SECONDS,
         observers: Iterable[Observer] = (),
         legacy: bool = True,
+        legacy_stream_seconds: float | None = None,
         **limits: Unpack[LimitOptions],
     ) -> None:
         if path is not None and not path.startswith("/"):
             raise ValueError(f'path must begin with a slash, such as "/mcp", got {path!r}')
         if keepalive_seconds <= 0:
             raise ValueError(f"keepalive_seconds must be positive, got {keepalive_seconds!r}")
+        if legacy_stream_seconds is not None and legacy_stream_seconds <= 0:
+            raise ValueError(
+                f"legacy_stream_seconds must be positive, got {legacy_stream_seconds!r}"
+            )
         self.public_url = None if public_url is None else read_public_url(public_url)
         self.path = _find_path(path, self.public_url)
         self.senders = SenderRules(
@@ -174,6 +182,7 @@ class StreamableHTTP:
                 store=MemorySessionStore(),
                 replay=ReplayStore(),
                 keepalive_seconds=keepalive_seconds,
+                stream_seconds=legacy_stream_seconds,
             )
         self._endpoint = Endpoint(
             path=self.path,

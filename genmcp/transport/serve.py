@@ -51,6 +51,7 @@ class EndpointOptions(LimitOptions, total=False):
     keepalive_seconds: float
     observers: Iterable[Observer]
     legacy: bool
+    legacy_stream_seconds: float | None
 
 
 class PortOptions(TypedDict, total=False):

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-# A flag that may be repeated has the name of one entry.
-_ENTRIES: Final = {"allowed_hosts": "allowed_host", "allowed_origins": "allowed_origin"}
+# A flag that may be repeated has the name of one entry, one without a value what it does.
+_ENTRIES: Final = {
+    "allowed_hosts": "allowed_host",
+    "allowed_origins": "allowed_origin",
+    "legacy": "no_legacy",
+}
 
 
 def name_flag(setting: str) -> str:

@@ -479,3 +479,66 @@ async def test_calls_are_refused_and_ended_in_a_shutdown(
             assert (await client.verb("GET")).status == 503
     for connection in (working, greet):
         assert messages(connection)[-1]["error"]["message"] == "The server is shutting down"
+
+
+async def test_a_long_stream_is_handed_over_to_the_next_connection(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    served = Served()
+    client = await open_client(served, legacy_stream_seconds=5.0)
+    async with client.running(client.connect(client.request("tools/call", WORK))) as connection:
+        await trio.sleep(4)
+        assert not connection.complete
+        await trio.sleep(2)
+        assert connection.complete
+        seen = read_events(connection.body)
+        last = (seen[-1].id or "").encode()
+        async with client.running(client.stream(last_event_id=last)) as again:
+            await trio.sleep(3_000)
+            served.work.finish.set()
+    assert len(seen) == 3
+    assert text_of(read_events(again.body)[-1].data["result"]) == "finished"
+
+
+async def test_a_short_stream_and_one_of_june_are_not_handed_over(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    served = Served()
+    for version in (JUNE, NOVEMBER):
+        client = LegacyClient(served.make_app(legacy_stream_seconds=5.0), version)
+        await client.open()
+        async with client.running(client.connect(client.request("tools/call", WORK))) as stream:
+            await trio.sleep(10 if version == JUNE else 1)
+            served.work.finish.set()
+        assert messages(stream)[-1]["id"] == client.ids
+        served.work.finish = trio.Event()
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0])
+def test_a_stream_lives_for_a_positive_time(seconds: float) -> None:
+    with pytest.raises(ValueError, match="legacy_stream_seconds must be positive"):
+        Served().make_app(legacy_stream_seconds=seconds)
+
+
+async def test_pages_may_use_sessions() -> None:
+    client = LegacyClient(
+        Served().make_app(allowed_origins=["https://app.example.com"]),
+        headers={b"origin": b"https://app.example.com"},
+    )
+    await client.open()
+    connection = await client.verb("DELETE")
+    assert connection.headers[b"access-control-allow-origin"] == b"https://app.example.com"
+    assert b"Mcp-Session-Id" in connection.headers[b"access-control-expose-headers"]
+    preflight = await Connection(
+        b"",
+        {
+            b"host": b"localhost",
+            b"origin": b"https://app.example.com",
+            b"access-control-request-method": b"GET",
+            b"access-control-request-headers": b"last-event-id,mcp-session-id",
+        },
+        method="OPTIONS",
+    ).run(client.app)
+    assert preflight.status == 204
+    allowed = preflight.headers[b"access-control-allow-headers"]
+    assert allowed == b"last-event-id, mcp-session-id"

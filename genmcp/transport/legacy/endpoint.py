@@ -94,6 +94,7 @@ class LegacyEndpoint:
         store: what is kept of sessions.
         replay: what is kept of streams.
         keepalive_seconds: how long nothing may be written.
+        stream_seconds: see `StreamableHTTP.legacy_stream_seconds`.
     """
 
     mux: Mux
@@ -103,6 +104,7 @@ class LegacyEndpoint:
     store: SessionStore
     replay: ReplayStore
     keepalive_seconds: float
+    stream_seconds: float | None = None
     _conversations: set[Conversation] = attrs.field(factory=set[Conversation], init=False)
 
     def stop(self) -> None:
@@ -239,7 +241,10 @@ class LegacyEndpoint:
         detach = self.store.attach(session.key, conversation.receive)
         self._conversations.add(conversation)
         try:
-            await conversation.run(request, caller)
+            if self.stream_seconds is None:
+                await conversation.run(request, caller)
+            else:
+                await stream.run_limited(self.stream_seconds, conversation.run, request, caller)
         finally:
             self._conversations.discard(conversation)
             detach()

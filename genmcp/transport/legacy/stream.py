@@ -10,7 +10,7 @@ Spec: 2025-11-25 basic/transports#sending-messages-to-the-server
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
@@ -20,7 +20,7 @@ from genmcp.transport.reply import OK, STREAM_HEADERS, Chunk, End, Head, render_
 from genmcp.transport.sse import KEEP_ALIVE, render_event
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from genmcp.legacy.replay import ReplayStore
     from genmcp.transport.exchange import Exchange
@@ -72,12 +72,15 @@ class ResumableStream:
         self._idle = True
         self._gone = False
         self._number = 0
+        self._opened = trio.Event()
+        self._writing = trio.Lock()
 
     async def open(self) -> None:
         """Make the response a stream, if it is none yet."""
         if not self._idle:
             return
         self._idle = False
+        self._opened.set()
         self._replay.open(self._name)
         # Clients of June take an event without data for a broken message.
         start = KEEP_ALIVE
@@ -115,6 +118,27 @@ class ResumableStream:
         self._replay.end(self._name)
         await self._write((Chunk(KEEP_ALIVE), End()))
 
+    async def run_limited(
+        self, seconds: float, run: Callable[[Any, Any], Awaitable[None]], *args: Any
+    ) -> None:
+        """Run what writes here; close the connection once it has streamed for so long.
+
+        The client comes back for the rest, if it got an event to come back to.
+
+        Spec: 2025-11-25 basic/transports#sending-messages-to-the-server
+        """
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._hand_over_after, seconds)
+            await run(*args)
+            nursery.cancel_scope.cancel()
+
+    async def _hand_over_after(self, seconds: float) -> None:
+        await self._opened.wait()
+        await trio.sleep(seconds)
+        if self._version != JUNE and not (self.done or self._gone):
+            await self._write((Chunk(KEEP_ALIVE), End()))
+            self.lose_client()
+
     def lose_client(self) -> None:
         """The connection is lost; what is sent from now on waits for the client. Repeatable."""
         if not self._gone:
@@ -132,6 +156,10 @@ class ResumableStream:
         return event
 
     async def _write(self, parts: Sequence[Part]) -> None:
+        async with self._writing:
+            await self._write_alone(parts)
+
+    async def _write_alone(self, parts: Sequence[Part]) -> None:
         if self._replay.is_read(self._name):
             # It came back, on another connection: each message goes out on one.
             self.scope.deadline = trio.current_time() + ORPHAN_SECONDS
