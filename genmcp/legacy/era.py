@@ -46,6 +46,14 @@ class Route(enum.Enum):
     """It is of a version that is not served."""
 
 
+def is_modern(message: Any) -> bool:
+    """Tell whether a message has today's key, which is the question every request is asked."""
+    try:
+        return mcp.PROTOCOL_VERSION_KEY in message["params"]["_meta"]
+    except (KeyError, TypeError, IndexError):
+        return False
+
+
 def find_route(message: Any, version: str | None, *, has_session: bool) -> Route:
     """Return who answers `message`.
 
@@ -55,12 +63,9 @@ def find_route(message: Any, version: str | None, *, has_session: bool) -> Route
         version: the header `MCP-Protocol-Version`, if it was sent.
         has_session: whether a session id was sent.
     """
-    try:
-        if mcp.PROTOCOL_VERSION_KEY in message["params"]["_meta"]:
-            return Route.MODERN
-    except (KeyError, TypeError, IndexError):
-        pass
-    if not isinstance(message, dict) or (version is not None and is_modern_version(version)):
+    if is_modern(message) or not isinstance(message, dict):
+        return Route.MODERN
+    if version is not None and is_modern_version(version):
         return Route.MODERN
     envelope = cast("dict[str, Any]", message)
     if envelope.get("method") == HANDSHAKE and "id" in envelope:

@@ -32,7 +32,7 @@ from genmcp.errors import (
     UnsupportedProtocolVersion,
 )
 from genmcp.legacy import versions as legacy_versions
-from genmcp.legacy.era import Route, find_route
+from genmcp.legacy.era import Route, find_route, is_modern
 from genmcp.legacy.messages import ResponseMessage, read_legacy_message
 from genmcp.limits import DEFAULT_LIMITS
 from genmcp.mcp import v2607 as mcp
@@ -222,8 +222,10 @@ class Inbound:
             return self.refuse_size()
         try:
             value = read_json(body, max_depth=self._max_json_depth)
-            if self._legacy and (legacy := self._read_legacy(headers, value)) is not None:
-                return legacy
+            if self._legacy and not is_modern(value):
+                legacy = self._read_legacy(headers, value)
+                if legacy is not None:
+                    return legacy
             message = read_message(value)
         except TooDeepError as error:
             data = describe_setting("max_json_depth", limit=error.max_depth)

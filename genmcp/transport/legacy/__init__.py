@@ -4,7 +4,9 @@ Layer: transport, shell. `genmcp.transport.endpoint` hands over what belongs to 
 it has passed what holds for everybody: path, origin, access token, size. What is said is
 translated by `genmcp.legacy`.
 
+    admission     who is calling, and in which session
     endpoint      one message, or one GET or DELETE, of one session
+    session_methods  ping, log level, watched resources
     conversation  one request: its calls, and the questions in between
     stream        the response to it: JSON, or a stream that outlives its connection
     sink          a call's events as messages of 2025

@@ -8,11 +8,10 @@ Spec: 2025-11-25 basic/transports#streamable-http
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from genmcp.caller import Caller
 from genmcp.errors import (
     InternalError,
     InvalidParams,
@@ -20,27 +19,28 @@ from genmcp.errors import (
     McpError,
     MethodNotFound,
 )
+from genmcp.events import EncodeError
 from genmcp.legacy.failures import write_legacy_error
 from genmcp.legacy.messages import ResponseMessage
 from genmcp.legacy.requests import MODERN_ONLY, make_request, translate_request
 from genmcp.legacy.results import translate_discovery, translate_result, write_legacy_result
-from genmcp.legacy.session import read_handshake, seal_session, unseal_session
+from genmcp.legacy.session import read_handshake, seal_session
 from genmcp.legacy.store import (
     AnswerCame,
     CancelWanted,
     SessionEnded,
     SessionState,
-    WatchedChanged,
 )
 from genmcp.mcp import v2607 as mcp
 from genmcp.telemetry import RefusalReason
-from genmcp.tokens import TokenError
 from genmcp.transport import headers as header
 from genmcp.transport.headers import show
 from genmcp.transport.inbound import Refusal, refuse_missing_session, refuse_verb
+from genmcp.transport.legacy.admission import SessionAdmission, complete_caller
 from genmcp.transport.legacy.conversation import Conversation
 from genmcp.transport.legacy.listening import LISTEN, Listening
 from genmcp.transport.legacy.resuming import resume_stream
+from genmcp.transport.legacy.session_methods import PING, SessionMethods
 from genmcp.transport.legacy.sink import CallSink
 from genmcp.transport.legacy.stream import ResumableStream
 from genmcp.transport.refused import describe_refusal
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from genmcp.access import Access
+    from genmcp.caller import Caller
     from genmcp.legacy.replay import ReplayStore
     from genmcp.legacy.session import Session
     from genmcp.legacy.store import SessionStore
@@ -69,17 +70,6 @@ if TYPE_CHECKING:
     from genmcp.transport.legacy.sink import Translate
     from genmcp.transport.reply import HeaderPairs
     from genmcp.wire.messages import NotificationMessage
-
-MAX_WATCHED: Final = 1_000
-"""How many resources one session may watch."""
-
-MAX_URI_CHARS: Final = 2_048
-"""How long the URI of one may be."""
-
-_SET_LEVEL: Final = "logging/setLevel"
-_SUBSCRIBE: Final = "resources/subscribe"
-_UNSUBSCRIBE: Final = "resources/unsubscribe"
-_LEVELS: Final = get_args(mcp.LoggingLevel)
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -106,6 +96,15 @@ class LegacyEndpoint:
     keepalive_seconds: float
     stream_seconds: float | None = None
     _conversations: set[Conversation] = attrs.field(factory=set[Conversation], init=False)
+    _admission: SessionAdmission = attrs.field(init=False)
+    _methods: SessionMethods = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._admission = SessionAdmission(
+            keyring=self.mux.keyring, store=self.store, identity=self.identity, gate=self.gate
+        )
+        watches = LISTEN in self.methods and mcp.ReadResourceRequest.method in self.methods
+        self._methods = SessionMethods(self.store, watches)
 
     def stop(self) -> None:
         """The server shuts down: wait for no more answers of clients."""
@@ -124,16 +123,18 @@ class LegacyEndpoint:
         """
         message = received.message
         request_id = message.id if isinstance(message, RequestMessage) else None
-        caller = await self._identify(scope, exchange, access, request_id)
+        caller = await self._admission.identify(scope, exchange, access, request_id)
         if isinstance(caller, Refusal):
             await _refuse(exchange, caller)
         elif received.session_id is None and isinstance(message, RequestMessage):
-            if message.method == "ping":
+            if message.method == PING:
                 await _answer(exchange, message, {})
             else:
                 await self._open_session(exchange, message, caller)
         else:
-            session = await self._find_session(received.session_id, received.version, caller)
+            session = await self._admission.find_session(
+                received.session_id, received.version, caller
+            )
             if isinstance(session, Refusal):
                 await _refuse(exchange, attrs.evolve(session, request_id=request_id))
             else:
@@ -178,14 +179,7 @@ class LegacyEndpoint:
         """
         method = message.method
         state = await self.store.find(session.key)
-        if method == "ping":
-            await _answer(exchange, message, {})
-        elif method == _SET_LEVEL:
-            level = _read_level(message)
-            await self._put(session, attrs.evolve(state, log_level=level))
-            await _answer(exchange, message, {})
-        elif method in {_SUBSCRIBE, _UNSUBSCRIBE} and self._tells_of_resources:
-            await self._watch(message, session, state)
+        if await self._methods.answer(message, session, state):
             await _answer(exchange, message, {})
         elif method in MODERN_ONLY or method not in self.methods:
             raise MethodNotFound(f"Method not found: {show(method)}")
@@ -196,30 +190,9 @@ class LegacyEndpoint:
                 exchange,
                 session,
                 request,
-                caller=_complete(translated, caller),
+                caller=complete_caller(translated, caller),
                 translate=lambda result: translate_result(result, version),
             )
-
-    @property
-    def _tells_of_resources(self) -> bool:
-        return LISTEN in self.methods and mcp.ReadResourceRequest.method in self.methods
-
-    async def _watch(self, message: RequestMessage, session: Session, state: SessionState) -> None:
-        uri = (message.params or {}).get("uri")
-        if not isinstance(uri, str) or len(uri) > MAX_URI_CHARS:
-            problem = f"must be a string of at most {MAX_URI_CHARS} characters"
-            raise InvalidParams(f"params.uri {problem}", data={"path": "params.uri"})
-        watched = tuple(other for other in state.watched if other != uri)
-        if message.method == _SUBSCRIBE:
-            if len(watched) >= MAX_WATCHED:
-                raise InvalidParams(f"A session can watch at most {MAX_WATCHED} resources")
-            watched = state.watched if uri in state.watched else (*watched, uri)
-        if watched != state.watched:
-            await self._put(session, attrs.evolve(state, watched=watched))
-            await self.store.publish(session.key, WatchedChanged())
-
-    async def _put(self, session: Session, state: SessionState) -> None:
-        await self.store.put(session.key, state, session.expires_at)
 
     async def _run(
         self,
@@ -263,7 +236,8 @@ class LegacyEndpoint:
 
         def translate(result: mcp.Result) -> dict[str, Any]:
             if not isinstance(result, mcp.DiscoverResult):
-                raise TypeError(f"server/discover was answered with {type(result).__name__}")
+                # For masking, as it is the server's own fault.
+                raise EncodeError(f"server/discover was answered with {type(result).__name__}")
             return translate_discovery(result, session)
 
         headers = ((b"mcp-session-id", session_id.encode("ascii")),)
@@ -271,7 +245,7 @@ class LegacyEndpoint:
             exchange,
             session,
             request,
-            caller=_complete(translated, caller),
+            caller=complete_caller(translated, caller),
             translate=translate,
             headers=headers,
         )
@@ -302,12 +276,12 @@ class LegacyEndpoint:
         session_id = headers.get(header.SESSION_ID)
         if session_id is None:
             return refuse_missing_session()
-        caller = await self._identify(scope, exchange, access, None)
+        caller = await self._admission.identify(scope, exchange, access, None)
         if isinstance(caller, Refusal):
             return caller
         named = headers.get(header.PROTOCOL_VERSION)
         version = None if named is None else named.decode("latin-1")
-        session = await self._find_session(session_id.decode("latin-1"), version, caller)
+        session = await self._admission.find_session(session_id.decode("latin-1"), version, caller)
         if isinstance(session, Refusal):
             return session
         if exchange.verb == "DELETE":
@@ -323,7 +297,7 @@ class LegacyEndpoint:
         return await self._listen(exchange, session, caller)
 
     async def _end_session(self, exchange: Exchange, session: Session) -> None:
-        await self._put(session, SessionState(ended=True))
+        await self.store.put(session.key, SessionState(ended=True), session.expires_at)
         await self.store.publish(session.key, SessionEnded())
         await exchange.send_early(Whole(204, (), b""))
 
@@ -348,73 +322,9 @@ class LegacyEndpoint:
                 status = find_status(error)
                 return Refusal(400 if status == OK else status, error, headers=find_delay(error))
 
-    # -- who is calling ------------------------------------------------------------
-
-    async def _identify(
-        self,
-        scope: Scope,
-        exchange: Exchange,
-        access: Access | None,
-        request_id: mcp.RequestId | None,
-    ) -> Caller | Refusal:
-        caller = Caller(
-            request_id="" if request_id is None else request_id,
-            protocol_version="",
-            client_capabilities=mcp.ClientCapabilities(),
-            client_address=exchange.client_address,
-            access=access,
-            principal=None if access is None else access.subject,
-        )
-        identified = await self.identity.complete(scope, caller, exchange)
-        if not isinstance(identified, Refusal):
-            return identified
-        refusal = attrs.evolve(identified, request_id=request_id)
-        return refusal if self.gate is None else self.gate.complete(refusal)
-
-    async def _find_session(
-        self, session_id: str | None, version: str | None, caller: Caller
-    ) -> Session | Refusal:
-        """Return the session, if it is this caller's and has not ended.
-
-        A client that is told 404 opens another session.
-        """
-        try:
-            session = unseal_session(session_id or "", self.mux.keyring, caller.principal)
-        except TokenError as error:
-            return _refuse_session(error.cause)
-        if (await self.store.find(session.key)).ended:
-            return _refuse_session("ended")
-        if version is not None and version != session.version:
-            problem = (
-                f"MCP-Protocol-Version is {show(version)}, but this session "
-                f"speaks {session.version}, which initialize agreed on"
-            )
-            return Refusal(400, InvalidRequest(problem), reason=RefusalReason.VERSION)
-        return session
-
-
-def _complete(caller: Caller, identified: Caller) -> Caller:
-    return attrs.evolve(
-        caller,
-        assigns=identified.assigns,
-        principal=identified.principal,
-        access=identified.access,
-        client_address=identified.client_address,
-    )
-
 
 def _lower(value: bytes | None) -> bytes:
     return b"" if value is None else value.lower()
-
-
-def _read_level(message: RequestMessage) -> mcp.LoggingLevel:
-    level: Any = (message.params or {}).get("level")
-    if level not in _LEVELS:
-        raise InvalidParams(
-            f"params.level must be one of {', '.join(_LEVELS)}", data={"path": "params.level"}
-        )
-    found: mcp.LoggingLevel = level
-    return found
 
 
 async def _answer(exchange: Exchange, message: RequestMessage, result: dict[str, Any]) -> None:
@@ -431,12 +341,6 @@ async def _fail(exchange: Exchange, message: RequestMessage, error: McpError) ->
 async def _refuse(exchange: Exchange, refusal: Refusal) -> None:
     exchange.reporter.refuse(describe_refusal(refusal), refusal.error)
     await exchange.refuse(refusal)
-
-
-def _refuse_session(cause: str) -> Refusal:
-    error = InvalidRequest("There is no such session, or not any more; send initialize again")
-    error.log_message = f"session refused: {cause}"
-    return Refusal(404, error, reason=RefusalReason.SESSION)
 
 
 def _refuse_shutdown(request_id: mcp.RequestId | None) -> Refusal:
