@@ -98,6 +98,11 @@ class Exchange(Sink):
         """Whether the client is there, as far as is known, and can be written to."""
         return not (self._broken or self.client_left)
 
+    @property
+    def http1(self) -> bool:
+        """Whether the connection carries one request at a time."""
+        return self._http1
+
     # -- for the carriers --------------------------------------------------------
 
     @abstractmethod

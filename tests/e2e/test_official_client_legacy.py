@@ -12,6 +12,7 @@ import pytest
 import trio
 from mcp import Client
 
+from genmcp import mcp
 from genmcp.transport.serve import serve
 from tests.legacy.client import HEADERS, NOVEMBER
 from tests.legacy.server import Served
@@ -102,6 +103,15 @@ class Wire:
         self._session = line.partition(b":")[2].strip()
         await stream.aclose()
 
+    async def listen(self) -> trio.SocketStream:
+        stream = await trio.open_tcp_stream("127.0.0.1", self._running.port)
+        assert self._session is not None
+        await stream.send_all(
+            b"GET /mcp HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n"
+            b"mcp-session-id: %s\r\n\r\n" % self._session
+        )
+        return stream
+
     async def read_rest(self, event_id: bytes) -> bytes:
         """Come back for what followed an event; return it when the stream has ended."""
         assert self._session is not None
@@ -140,3 +150,18 @@ async def test_a_call_outlives_its_connection_and_its_client_comes_back(running:
     assert b'"text":"finished"' in rest
     assert rest.count(b"data: {") == 4
     assert running.served.work.cancelled == 0
+
+
+async def test_a_stream_of_changes_ends_with_its_client(running: Running) -> None:
+    with trio.fail_after(SECONDS):
+        wire = Wire(running)
+        await wire.open()
+        stream = await wire.listen()
+        await read_until(stream, b": keep-alive")
+        running.served.bus.publish(mcp.ToolListChangedNotification())
+        heard = await read_until(stream, b"list_changed")
+        assert b"subscriptionId" not in heard
+        assert running.app.mux.open_calls == 1
+        await stream.aclose()
+        while running.app.mux.open_calls:
+            await trio.sleep(0.01)

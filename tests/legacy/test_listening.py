@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import trio
 import trio.testing
 from trio.testing import wait_all_tasks_blocked
 
-from genmcp import mcp
+from genmcp import EventSubscriptions, StreamableHTTP, Suite, mcp
 from tests.legacy.client import LegacyClient, messages
-from tests.legacy.server import Served
+from tests.legacy.server import Lists, Served
 from tests.transport.asgi_server import Connection
 
 TOOLS = mcp.ToolListChangedNotification()
@@ -149,3 +150,39 @@ async def test_a_session_watches_no_more_than_a_thousand_resources() -> None:
     assert more["error"]["code"] == -32602
     long = await client.ask("resources/subscribe", {"uri": "note:" + "x" * 3_000})
     assert long["error"]["code"] == -32602
+
+
+async def test_who_may_have_one_stream_can_still_watch_more() -> None:
+    served = Served()
+    client = await open_client(served, max_streams_per_caller=1)
+    async with client.running(client.stream()) as stream:
+        for uri in ("note:a", "note:b"):
+            await client.result("resources/subscribe", {"uri": uri})
+            await wait_all_tasks_blocked()
+        for uri in ("note:a", "note:b"):
+            served.bus.publish(updated(uri))
+            await wait_all_tasks_blocked()
+        assert heard(stream) == ["note:a", "note:b"]
+        assert not stream.complete
+        stream.disconnect()
+
+
+async def test_a_handler_that_fails_ends_the_stream(caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(EventSubscriptions):
+        async def handle_message(self, message: Any, channel: Any, state: Any) -> Any:
+            raise RuntimeError("broken")
+
+    served = Served()
+    suite = Suite(
+        server_name="s",
+        server_version="1",
+        tools=[Lists],
+        subscription_handler=Failing(served.bus),
+    )
+    client = LegacyClient(StreamableHTTP(suite, secret_key="k" * 32))
+    await client.open()
+    async with client.running(client.stream()) as stream:
+        served.bus.publish(TOOLS)
+    assert stream.complete
+    assert messages(stream) == []
+    assert "broken" in caplog.text

@@ -58,6 +58,7 @@ class _ListenSink(Sink):
 
     def __init__(self, listening: Listening) -> None:
         self.error: McpError | None = None
+        self.replaced = False
         self._listening = listening
 
     async def write(self, event: Event) -> None:
@@ -105,6 +106,7 @@ class Listening:
         self._name = secrets.token_urlsafe(12)
         self._writing = trio.Lock()
         self._changed = trio.lowlevel.ParkingLot()
+        self._ended = trio.lowlevel.ParkingLot()
         self._dirty = False
         self._opened = False
         self._refused: McpError | None = None
@@ -156,11 +158,28 @@ class Listening:
             state = await self._store.find(self._session.key)
             if state.ended:
                 self._scope.cancel()
-            self._open_call(nursery, state.watched)
+            error = self._open_call(nursery, state.watched)
+            if isinstance(error, LimitExceeded | Overloaded) and self._current in self._calls:
+                # Rather a gap than no news of what is watched now.
+                await self._retire(self._current)
+                error = self._open_call(nursery, state.watched)
+            if error is not None:
+                self._give_up(error)
             while not self._dirty:
                 await self._changed.park()
 
-    def _open_call(self, nursery: trio.Nursery, watched: tuple[str, ...]) -> None:
+    async def _retire(self, sink: _ListenSink | None) -> None:
+        """End the call of `sink`, whose place the next one needs."""
+        assert sink is not None
+        sink.replaced = True
+        self._calls[sink].client_gone()
+        while sink in self._calls:
+            await self._ended.park()
+
+    def _open_call(
+        self, nursery: trio.Nursery, watched: tuple[str, ...]
+    ) -> LimitExceeded | Overloaded | None:
+        """Open a call that listens; return why it cannot be, if so."""
         wanted: dict[str, Any] = dict.fromkeys(_LISTS, True)
         wanted["resourceSubscriptions"] = list(watched)
         request, caller = make_request(
@@ -177,34 +196,35 @@ class Listening:
         try:
             call = self._mux.open(request, caller, sink)
         except (LimitExceeded, Overloaded) as error:
-            self._give_up(error)
-            return
+            return error
         self._exchange.dispatched = True
         self._calls[sink] = call
         nursery.start_soon(self._run_call, sink, call)
+        return None
 
     async def _run_call(self, sink: _ListenSink, call: Call) -> None:
         try:
             await run_watched(call, _Nobody(), math.inf)
         finally:
             del self._calls[sink]
-        # One that was replaced has ended for that; of one that was refused beside a
-        # living one, the living one stays.
-        if sink is self._current or self._current is None:
+            self._ended.unpark_all()
+        # One that is refused beside a living one leaves that where it is.
+        if not sink.replaced and (sink is self._current or self._current is None):
             self._give_up(sink.error)
 
     def _give_up(self, error: McpError | None) -> None:
-        if self._current is None or error is None or not self._opened:
-            self._refused = error or MethodNotFound("There are no changes to listen for")
-            self._scope.cancel()
+        self._refused = error or MethodNotFound("There are no changes to listen for")
+        self._scope.cancel()
 
     # -- for the sinks -------------------------------------------------------------
 
     async def take_over(self, sink: _ListenSink) -> None:
         """The call of `sink` is acknowledged: from now on its changes are told."""
         before, self._current = self._current, sink
-        if before is not None and before in self._calls:
-            self._calls[before].client_gone()
+        if before is not None:
+            before.replaced = True
+            if before in self._calls:
+                self._calls[before].client_gone()
         if not self._opened:
             self._opened = True
             await self._write(Head(OK, STREAM_HEADERS), Chunk(KEEP_ALIVE))

@@ -127,6 +127,9 @@ class ResumableStream:
 
         Spec: 2025-11-25 basic/transports#sending-messages-to-the-server
         """
+        if self._exchange.http1:
+            # Nobody may wait on this connection for what is still being worked on.
+            self._headers = (*self._headers, (b"connection", b"close"))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._hand_over_after, seconds)
             await run(*args)
@@ -167,8 +170,9 @@ class ResumableStream:
             await trio.lowlevel.checkpoint()
             return
         if self._replay.was_claimed(self._name):
+            # Not ended: on a connection that is whole, the next request would wait for us.
             self.lose_client()
-            parts = (Chunk(KEEP_ALIVE), End())
+            return
         try:
             await self._exchange.send_parts(parts)
         except ClientGone:
