@@ -163,5 +163,5 @@ async def test_a_stream_of_changes_ends_with_its_client(running: Running) -> Non
         assert b"subscriptionId" not in heard
         assert running.app.mux.open_calls == 1
         await stream.aclose()
-        while running.app.mux.open_calls:
+        while running.app.mux.open_calls:  # noqa: ASYNC110 - only the kernel tells
             await trio.sleep(0.01)
