@@ -5,11 +5,12 @@ it has passed what holds for everybody: path, origin, access token, size. What i
 translated by `genmcp.legacy`.
 
     admission     who is calling, and in which session
-    endpoint      one message, or one GET or DELETE, of one session
+    endpoint      one message of one session
     session_methods  ping, log level, watched resources
     conversation  one request: its calls, and the questions in between
     stream        the response to it: JSON, or a stream that outlives its connection
     sink          a call's events as messages of 2025
+    verbs         GET and DELETE
     listening     GET: what the server tells unasked
     resuming      GET with `Last-Event-ID`: what a client missed
 

@@ -1,4 +1,4 @@
-"""What belongs to 2025: one message, or one GET or DELETE, of one session.
+"""What belongs to 2025: one message of one session, or what `verbs` has.
 
 Layer: transport, shell; asked by `genmcp.transport.endpoint`.
 
@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from genmcp.errors import (
-    InternalError,
     InvalidParams,
-    InvalidRequest,
     McpError,
     MethodNotFound,
 )
@@ -28,27 +26,20 @@ from genmcp.legacy.session import read_handshake, seal_session
 from genmcp.legacy.store import (
     AnswerCame,
     CancelWanted,
-    SessionEnded,
-    SessionState,
 )
 from genmcp.mcp import v2607 as mcp
-from genmcp.telemetry import RefusalReason
-from genmcp.transport import headers as header
 from genmcp.transport.headers import show
-from genmcp.transport.inbound import Refusal, refuse_missing_session, refuse_verb
+from genmcp.transport.inbound import Refusal
 from genmcp.transport.legacy.admission import SessionAdmission, complete_caller
 from genmcp.transport.legacy.conversation import Conversation
-from genmcp.transport.legacy.listening import LISTEN, Listening
-from genmcp.transport.legacy.resuming import resume_stream
+from genmcp.transport.legacy.listening import LISTEN
 from genmcp.transport.legacy.session_methods import PING, SessionMethods
 from genmcp.transport.legacy.sink import CallSink
 from genmcp.transport.legacy.stream import ResumableStream
+from genmcp.transport.legacy.verbs import SessionVerbs, refuse_shutdown
 from genmcp.transport.refused import describe_refusal
 from genmcp.transport.reply import (
     OK,
-    Whole,
-    find_delay,
-    find_status,
     render_accepted,
     render_json,
 )
@@ -98,6 +89,7 @@ class LegacyEndpoint:
     _conversations: set[Conversation] = attrs.field(factory=set[Conversation], init=False)
     _admission: SessionAdmission = attrs.field(init=False)
     _methods: SessionMethods = attrs.field(init=False)
+    _verbs: SessionVerbs = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._admission = SessionAdmission(
@@ -105,6 +97,14 @@ class LegacyEndpoint:
         )
         watches = LISTEN in self.methods and mcp.ReadResourceRequest.method in self.methods
         self._methods = SessionMethods(self.store, watches)
+        self._verbs = SessionVerbs(
+            mux=self.mux,
+            methods=self.methods,
+            store=self.store,
+            replay=self.replay,
+            admission=self._admission,
+            keepalive_seconds=self.keepalive_seconds,
+        )
 
     def stop(self) -> None:
         """The server shuts down: wait for no more answers of clients."""
@@ -205,7 +205,7 @@ class LegacyEndpoint:
         headers: HeaderPairs = (),
     ) -> None:
         if self.mux.draining:
-            await _refuse(exchange, _refuse_shutdown(caller.request_id))
+            await _refuse(exchange, refuse_shutdown(caller.request_id))
             return
         stream = ResumableStream(exchange, self.replay, session.key, session.version, headers)
         challenge = None if self.gate is None else self.gate.challenges.challenge
@@ -258,73 +258,9 @@ class LegacyEndpoint:
         Raises:
             ClientGone: the client left before its request was looked at.
         """
-        refusal = await self._serve_verb(scope, exchange, access)
+        refusal = await self._verbs.serve(scope, exchange, access)
         if refusal is not None:
             await _refuse(exchange, refusal)
-
-    async def _serve_verb(
-        self, scope: Scope, exchange: Exchange, access: Access | None
-    ) -> Refusal | None:
-        headers = exchange.headers
-        if exchange.verb == "GET" and b"text/event-stream" not in _lower(
-            headers.get(header.ACCEPT)
-        ):
-            return refuse_verb("GET", ("POST", "DELETE"))
-        for spelling in ("MCP-Session-Id", "MCP-Protocol-Version", "Last-Event-ID"):
-            if spelling in headers.repeated:
-                return Refusal(400, InvalidRequest(f"The header {spelling} was sent repeatedly"))
-        session_id = headers.get(header.SESSION_ID)
-        if session_id is None:
-            return refuse_missing_session()
-        caller = await self._admission.identify(scope, exchange, access, None)
-        if isinstance(caller, Refusal):
-            return caller
-        named = headers.get(header.PROTOCOL_VERSION)
-        version = None if named is None else named.decode("latin-1")
-        session = await self._admission.find_session(session_id.decode("latin-1"), version, caller)
-        if isinstance(session, Refusal):
-            return session
-        if exchange.verb == "DELETE":
-            await self._end_session(exchange, session)
-            return None
-        if self.mux.draining:
-            return _refuse_shutdown(None)
-        event_id = headers.get(header.LAST_EVENT_ID)
-        if event_id:
-            return await resume_stream(
-                exchange, self.replay, session.key, event_id, self.keepalive_seconds
-            )
-        return await self._listen(exchange, session, caller)
-
-    async def _end_session(self, exchange: Exchange, session: Session) -> None:
-        await self.store.put(session.key, SessionState(ended=True), session.expires_at)
-        await self.store.publish(session.key, SessionEnded())
-        await exchange.send_early(Whole(204, (), b""))
-
-    async def _listen(self, exchange: Exchange, session: Session, caller: Caller) -> Refusal | None:
-        if LISTEN not in self.methods:
-            return refuse_verb("GET", ("POST", "DELETE"))
-        listening = Listening(
-            self.mux,
-            self.store,
-            session,
-            caller=caller,
-            exchange=exchange,
-            keepalive_seconds=self.keepalive_seconds,
-        )
-        error = await listening.run(max(0.0, session.expires_at - time.time()))
-        match error:
-            case None:
-                return None
-            case MethodNotFound():
-                return refuse_verb("GET", ("POST", "DELETE"))
-            case _:
-                status = find_status(error)
-                return Refusal(400 if status == OK else status, error, headers=find_delay(error))
-
-
-def _lower(value: bytes | None) -> bytes:
-    return b"" if value is None else value.lower()
 
 
 async def _answer(exchange: Exchange, message: RequestMessage, result: dict[str, Any]) -> None:
@@ -341,12 +277,3 @@ async def _fail(exchange: Exchange, message: RequestMessage, error: McpError) ->
 async def _refuse(exchange: Exchange, refusal: Refusal) -> None:
     exchange.reporter.refuse(describe_refusal(refusal), refusal.error)
     await exchange.refuse(refusal)
-
-
-def _refuse_shutdown(request_id: mcp.RequestId | None) -> Refusal:
-    return Refusal(
-        503,
-        InternalError("The server is shutting down"),
-        request_id,
-        reason=RefusalReason.SHUTTING_DOWN,
-    )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import trio
 
-from genmcp.errors import LimitExceeded, McpError, MethodNotFound, Overloaded
+from genmcp.errors import InvalidRequest, LimitExceeded, McpError, MethodNotFound, Overloaded
 from genmcp.events import ClientGone, Failed, Notified, Sink
 from genmcp.legacy.requests import make_request
 from genmcp.legacy.results import write_legacy_notification
@@ -136,7 +136,9 @@ class Listening:
         if self._opened and self._exchange.reachable:
             with contextlib.suppress(ClientGone):
                 await self._exchange.send_parts((Chunk(KEEP_ALIVE), End()))
-        return None if self._opened else self._refused
+        if self._opened:
+            return None
+        return self._refused or InvalidRequest("This stream ended before it began; open another")
 
     def _receive(self, signal: Signal) -> None:
         match signal:
