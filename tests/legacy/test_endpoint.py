@@ -8,7 +8,7 @@ import trio
 import trio.testing
 from trio.testing import wait_all_tasks_blocked
 
-from genmcp import Suite, mcp
+from genmcp import InternalError, Suite, mcp
 from genmcp.limits import RateLimit
 from genmcp.transport.asgi import StreamableHTTP
 from tests.legacy.client import (
@@ -21,7 +21,7 @@ from tests.legacy.client import (
     read_events,
 )
 from tests.legacy.server import Served
-from tests.transport.asgi_server import Connection
+from tests.transport.asgi_server import Connection, HandlerServer
 
 
 async def open_client(served: Served, **settings: Any) -> LegacyClient:
@@ -544,3 +544,93 @@ async def test_pages_may_use_sessions() -> None:
     assert preflight.status == 204
     allowed = preflight.headers[b"access-control-allow-headers"]
     assert allowed == b"last-event-id, mcp-session-id"
+
+
+async def test_a_silent_call_becomes_a_stream(autojump_clock: trio.testing.MockClock) -> None:
+    served = Served()
+    client = await open_client(served)
+    call = client.connect(client.request("tools/call", {"name": "wait"}))
+    async with client.running(call) as connection:
+        assert connection.status is None
+        await trio.sleep(50)
+        assert connection.headers[b"content-type"] == b"text/event-stream"
+        served.wait.finish.set()
+    first, last = read_events(connection.body)
+    assert (first.data, first.retry) == (None, "1000")
+    assert text_of(last.data["result"]) == "waited"
+    assert connection.body.count(b": keep-alive") == 2
+
+
+async def test_a_send_that_fails_loses_the_client_and_not_the_call() -> None:
+    served = Served()
+    client = await open_client(served)
+    connection = client.connect(client.request("tools/call", WORK))
+
+    async def send(message: Any) -> None:
+        if connection.chunks:
+            raise OSError("gone")
+        await connection.send(message)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(client.app, connection.scope, connection.receive, send)
+        await wait_all_tasks_blocked()
+        last = (read_events(connection.body)[0].id or "").encode()
+        async with client.running(client.stream(last_event_id=last)) as again:
+            served.work.finish.set()
+    assert len(messages(again)) == 4
+    assert served.work.cancelled == 0
+
+
+async def test_a_session_id_comes_with_a_result_only() -> None:
+    class Broken(HandlerServer):
+        async def handle_request(self, request: Any, channel: Any) -> Any:
+            return mcp.call_tool_result(text="no discovery")
+
+    for server in (Broken(), HandlerServer(refuse)):
+        client = LegacyClient(StreamableHTTP(server, secret_key="k" * 32))
+        info = {"name": "c", "version": "1"}
+        params = {"protocolVersion": NOVEMBER, "capabilities": {}, "clientInfo": info}
+        connection = await client.post(client.request("initialize", params))
+        assert connection.status == 200
+        assert connection.json["error"]["code"] == -32603
+        assert b"mcp-session-id" not in connection.headers
+
+
+async def refuse(channel: Any) -> Any:
+    raise InternalError("not today")
+
+
+async def test_a_call_that_is_cut_off_in_a_shutdown_has_an_end(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def handle(channel: Any) -> Any:
+        if channel.caller.meta.get("progressToken") is None:
+            return mcp.discover_result(name="s", version="1")
+        with trio.CancelScope(shield=True):
+            await trio.sleep(100)
+        return mcp.call_tool_result(text="late")
+
+    app = StreamableHTTP(HandlerServer(handle), secret_key="k" * 32)
+    client = LegacyClient(app)
+    await client.open()
+    async with client.running(client.connect(client.request("tools/call", WORK))) as connection:
+        await app.drain(1)
+    assert messages(connection)[-1]["error"]["message"] == "The server is shutting down"
+
+
+async def test_methods_of_the_servers_own_are_served_to_both_eras() -> None:
+    class Own(HandlerServer):
+        def methods(self) -> set[str]:
+            return {"server/discover", "own/method"}
+
+        async def handle_request(self, request: Any, channel: Any) -> Any:
+            if request.method == "server/discover":
+                return mcp.discover_result(name="s", version="1")
+            assert isinstance(request, mcp.UnknownRequest)
+            return mcp.Result(extra={"got": request.params["a"]})
+
+    client = LegacyClient(StreamableHTTP(Own(), secret_key="k" * 32))
+    await client.open()
+    assert await client.result("own/method", {"a": 1}) == {"got": 1}
+    wrong = await client.ask("own/method", {"_meta": {"progressToken": []}})
+    assert wrong["error"]["code"] == -32602

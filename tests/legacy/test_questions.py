@@ -7,6 +7,7 @@ import trio
 import trio.testing
 from trio.testing import wait_all_tasks_blocked
 
+from genmcp import InputRequired, StreamableHTTP, Suite, Tool
 from tests.legacy.client import ASKABLE, JUNE, LegacyClient, messages
 from tests.legacy.server import Served
 from tests.transport.asgi_server import Connection
@@ -186,3 +187,19 @@ async def test_broken_responses_are_refused(response: Any) -> None:
     message = {"jsonrpc": "2.0", "id": "x", **response}
     connection = await client.post(message)
     assert (connection.status, connection.json["error"]["code"]) == (400, -32600)
+
+
+async def test_a_provider_that_asks_for_ever_is_stopped(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    class Endless(Tool, name="endless"):
+        """Never has enough."""
+
+        async def call(self, request: Any, channel: Any) -> Any:
+            return InputRequired(client_state=(channel.answers.client_state or 0) + 1)
+
+    suite = Suite(server_name="s", server_version="1", tools=[Endless])
+    client = LegacyClient(StreamableHTTP(suite, secret_key="k" * 32))
+    await client.open(ASKABLE)
+    connection = await call(client, "endless").run(client.app)
+    assert "more than 100 times" in messages(connection)[-1]["error"]["message"]

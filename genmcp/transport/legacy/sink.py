@@ -91,4 +91,6 @@ class CallSink(Sink):
         if isinstance(error, InsufficientScope) and self._challenge is not None:
             error, headers = self._challenge(error)
         message = write_legacy_error(self._request_id, self._method, error)
+        # The id of a session comes with the result that opens it, or not at all.
+        self._stream.drop_headers()
         await self._stream.finish(message, status, headers)

@@ -142,6 +142,10 @@ class ResumableStream:
             await self._write((Chunk(KEEP_ALIVE), End()))
             self.lose_client()
 
+    def drop_headers(self) -> None:
+        """Say nothing besides, if nothing was said yet."""
+        self._headers = ()
+
     def lose_client(self) -> None:
         """The connection is lost; what is sent from now on waits for the client. Repeatable."""
         if not self._gone:
