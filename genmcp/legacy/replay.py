@@ -16,7 +16,11 @@ import attrs
 import trio
 
 MAX_BYTES: Final = 16 * 1024 * 1024
-"""How much of all streams together is kept; of the oldest streams, nothing."""
+"""How much of all streams together is kept. The first to be forgotten are those that have
+ended, and of those the oldest."""
+
+STREAM_BYTES: Final = 1024
+"""What a stream takes that has said nothing yet."""
 
 MAX_STREAM_BYTES: Final = 1024 * 1024
 """How much of one stream is kept; of its oldest events, nothing."""
@@ -97,6 +101,8 @@ class ReplayStore:
         """Begin to keep a stream."""
         self._forget_old()
         self._streams[name] = _Stream()
+        self._size += STREAM_BYTES
+        self._make_room()
 
     def append(self, name: StreamName, event: bytes) -> bool:
         """Keep the next event; return whether somebody came back to read the stream."""
@@ -108,8 +114,7 @@ class ReplayStore:
         self._grow(stream, len(event))
         while stream.size > self._max_stream_bytes:
             self._shorten(stream)
-        while self._size > self._max_bytes and len(self._streams) > 1:
-            self._drop(next(iter(self._streams)))
+        self._make_room()
         stream.news.unpark_all()
         return stream.reader > 0
 
@@ -187,8 +192,12 @@ class ReplayStore:
     def _drop(self, name: StreamName) -> None:
         stream = self._streams.pop(name, None)
         if stream is not None:
-            self._size -= stream.size
+            self._size -= stream.size + STREAM_BYTES
             stream.news.unpark_all()
+
+    def _make_room(self) -> None:
+        while self._size > self._max_bytes and len(self._streams) > 1:
+            self._drop(self._ended.popleft()[1] if self._ended else next(iter(self._streams)))
 
     def _forget_old(self) -> None:
         horizon = trio.current_time() - self._kept_seconds

@@ -6,7 +6,7 @@ import trio.testing
 from trio.testing import wait_all_tasks_blocked
 
 from genmcp.legacy.memory_store import MemorySessionStore
-from genmcp.legacy.replay import Missed, ReplayStore, StreamLost
+from genmcp.legacy.replay import STREAM_BYTES, Missed, ReplayStore, StreamLost
 from genmcp.legacy.store import UNTOUCHED, CancelWanted, SessionEnded, SessionState, Signal
 
 NAME = ("session", "stream")
@@ -130,11 +130,11 @@ async def test_an_event_that_never_was_is_refused(after: int) -> None:
 
 
 async def test_streams_are_bounded(autojump_clock: trio.testing.MockClock) -> None:
-    replay = ReplayStore(max_bytes=1000, max_stream_bytes=300, kept_seconds=60)
+    replay = ReplayStore(max_bytes=10 * STREAM_BYTES, max_stream_bytes=300, kept_seconds=60)
     replay.open(NAME)
     for _ in range(10):
         replay.append(NAME, b"x" * 100)
-    assert replay.size == 300
+    assert replay.size == STREAM_BYTES + 300
     with pytest.raises(StreamLost):
         replay.claim(NAME, 6)
     assert replay.claim(NAME, 7) == 1
@@ -143,9 +143,19 @@ async def test_streams_are_bounded(autojump_clock: trio.testing.MockClock) -> No
         replay.open(name)
         replay.append(name, b"x" * 100)
         replay.end(name)
-    assert replay.size == 1000
+    assert replay.size <= 10 * STREAM_BYTES
+    # What has ended goes first, and the oldest of that.
+    assert replay.claim(NAME, 10) == 2
+    with pytest.raises(StreamLost):
+        replay.claim(("session", "0"), 0)
+    assert replay.claim(("session", "19"), 0) == 1
+    for number in range(100):
+        replay.open(("silent", str(number)))
+    assert len(replay) == 10
     with pytest.raises(StreamLost):
         replay.claim(NAME, 10)
+    replay.end(("silent", "99"))
     await trio.sleep(61)
     replay.open(NAME)
-    assert (len(replay), replay.size) == (1, 0)
+    with pytest.raises(StreamLost):
+        replay.claim(("silent", "99"), 0)
