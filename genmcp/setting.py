@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-# A flag that may be repeated has the name of one entry.
+# A flag that may be repeated has the name of one entry, one without a value what it does.
 _ENTRIES: Final = {
     "allowed_hosts": "allowed_host",
     "allowed_origins": "allowed_origin",
     "fds": "fd",
+    "legacy": "no_legacy",
     "trusted_proxies": "trusted_proxy",
 }
 

@@ -98,6 +98,8 @@ class RefusalReason(enum.StrEnum):
     """A header does not say what the body says: -32020."""
     VERSION = "version"
     """The protocol version is not served: -32022."""
+    SESSION = "session"
+    """The session of a client of 2025 is missing (400), or unknown or ended (404)."""
     METHOD = "method"
     """The method is not served: -32601, 404."""
     PARAMS = "params"

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _log: Final = logging.getLogger("genmcp.cli")
 
 _MAX_PORT: Final = 65535
+_SWITCH: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 # How much of the grace time is left, when `serve` has had its own, to end a process that is
 # stuck; and how soon at the soonest a process is taken to be stuck.
 _SPARE_SHARE: Final = 0.1
@@ -211,6 +212,7 @@ def _take_endpoint_options(settings: Settings) -> dict[str, Any]:
     settings.take(options, "allowed_origins", read_list)
     settings.take(options, "trusted_proxies", read_list)
     settings.take(options, "proxy_headers", str)
+    settings.take(options, "legacy", _read_switch)
     for limit in find_endpoint_limits():
         settings.take(options, limit.name, limit.read)
     return options
@@ -242,3 +244,9 @@ def read_seconds(text: str) -> float:
     if not 0 <= seconds < math.inf:
         raise ValueError(f"a number of seconds from 0 on, not {text!r}")
     return seconds
+
+
+def _read_switch(text: str) -> bool:
+    if text.lower() not in _SWITCH:
+        raise ValueError(f"yes or no, not {text!r}")
+    return _SWITCH[text.lower()]

@@ -66,6 +66,12 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
         "answered",
     )
     place.add_argument("--path", help="where the endpoint is (that of --public-url, or /mcp)")
+    place.add_argument(
+        "--no-legacy",
+        action="store_const",
+        const="no",
+        help="serve no clients of the protocol versions of 2025 (GENMCP_LEGACY=no)",
+    )
     _add_listening(place.add_argument)
     senders = serve.add_argument_group("who may call, besides this machine and --public-url")
     _add_senders(senders.add_argument)

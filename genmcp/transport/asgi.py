@@ -18,6 +18,8 @@ import trio
 from typing_extensions import Unpack
 
 from genmcp.errors import InternalError
+from genmcp.legacy.memory_store import MemorySessionStore
+from genmcp.legacy.replay import ReplayStore
 from genmcp.limits import LimitOptions, Limits
 from genmcp.mux import Mux
 from genmcp.tokens import Keyring
@@ -28,6 +30,7 @@ from genmcp.transport.identify import Identity
 from genmcp.transport.inbound import (
     Inbound,
 )
+from genmcp.transport.legacy.endpoint import LegacyEndpoint
 from genmcp.transport.proxies import TrustedProxies
 from genmcp.transport.public_url import read_public_url
 from genmcp.transport.reply import (
@@ -102,13 +105,18 @@ class StreamableHTTP:
             `assigns` may. What is sealed for one principal is refused from another. Not
             with `authorization`, whose verifier says who it is.
         secret_key: one secret, or several for rotation with the newest first; seals
-            cursors and request state. The same for all processes that serve the same
+            cursors, request state and sessions. The same for all processes that serve the same
             clients. Default: what GENMCP_SECRET_KEY holds, several with spaces between;
             without either, what this process sealed dies with it.
         keepalive_seconds: how long a call may be silent before the client is shown
             that it lives.
         observers: are told of every call and every refusal, for metrics and traces; see
             `Observer`.
+        legacy: whether clients of 2025 are served, too: protocol versions `2025-11-25` and
+            `2025-06-18`, with sessions.
+        legacy_stream_seconds: after how long the stream of a request of `2025-11-25` is
+            closed, for the client to come back for the rest, where something in between
+            cuts long responses. Default: it stays open until the request is answered.
         limits: any of `genmcp.limits.Limits`, such as `max_body_bytes`. Those on one
             caller are on by default where `public_url` or `principal` is given.
 
@@ -142,12 +150,18 @@ class StreamableHTTP:
         secret_key: str | bytes | Sequence[str | bytes] | None = None,
         keepalive_seconds: float = KEEPALIVE_SECONDS,
         observers: Iterable[Observer] = (),
+        legacy: bool = True,
+        legacy_stream_seconds: float | None = None,
         **limits: Unpack[LimitOptions],
     ) -> None:
         if path is not None and not path.startswith("/"):
             raise ValueError(f'path must begin with a slash, such as "/mcp", got {path!r}')
         if keepalive_seconds <= 0:
             raise ValueError(f"keepalive_seconds must be positive, got {keepalive_seconds!r}")
+        if legacy_stream_seconds is not None and legacy_stream_seconds <= 0:
+            raise ValueError(
+                f"legacy_stream_seconds must be positive, got {legacy_stream_seconds!r}"
+            )
         self.public_url = None if public_url is None else read_public_url(public_url)
         self.path = _find_path(path, self.public_url)
         self.senders = SenderRules(
@@ -177,6 +191,19 @@ class StreamableHTTP:
         self.named_by = _find_naming(authorization, principal)
         if gate is None and (scopes := server.scopes()):
             _warn_closed(scopes)
+        identity = Identity(assigns, principal, self._limits.body_timeout_seconds)
+        self._legacy = None
+        if legacy:
+            self._legacy = LegacyEndpoint(
+                mux=self.mux,
+                gate=gate,
+                methods=frozenset(server.methods()),
+                identity=identity,
+                store=MemorySessionStore(),
+                replay=ReplayStore(),
+                keepalive_seconds=keepalive_seconds,
+                stream_seconds=legacy_stream_seconds,
+            )
         self._endpoint = Endpoint(
             path=self.path,
             mux=self.mux,
@@ -186,10 +213,12 @@ class StreamableHTTP:
                 server.methods(),
                 max_body_bytes=self._limits.max_body_bytes,
                 max_json_depth=self._limits.max_json_depth,
+                legacy=legacy,
             ),
-            identity=Identity(assigns, principal, self._limits.body_timeout_seconds),
+            identity=identity,
             limits=self._limits,
             keepalive_seconds=keepalive_seconds,
+            legacy=self._legacy,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -217,6 +246,8 @@ class StreamableHTTP:
 
         See `genmcp.mux.Mux.drain`.
         """
+        if self._legacy is not None:
+            self._legacy.stop()
         await self.mux.drain(grace_seconds)
 
     async def serve_exchange(self, scope: Scope, exchange: Exchange) -> None:
@@ -299,7 +330,7 @@ def make_keyring(secret_key: str | bytes | Sequence[str | bytes] | None) -> Keyr
         return Keyring(from_environment)
     _log.info(
         "neither secret_key nor %s is given: a random one is used. Fine for one process; "
-        "cursors and request state end with it",
+        "cursors, request state and sessions end with it",
         SECRET_KEY_VARIABLE,
     )
     return Keyring.random()

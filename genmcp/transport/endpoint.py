@@ -18,7 +18,8 @@ import attrs
 import trio
 
 from genmcp.errors import InternalError, InvalidRequest, LimitExceeded, McpError, Overloaded
-from genmcp.events import ClientGone, Failed
+from genmcp.events import Answered, ClientGone, Failed, Sink
+from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.v2607.fields import with_members
 from genmcp.mux.failure import is_crash
 from genmcp.telemetry import RefusalReason
@@ -26,7 +27,7 @@ from genmcp.transport.cors import answer_preflight, is_preflight
 from genmcp.transport.exchange import BadBodyError, BodyTooLargeError
 from genmcp.transport.headers import show
 from genmcp.transport.inbound import (
-    VERBS,
+    ReceivedLegacy,
     ReceivedNotification,
     ReceivedRequest,
     Refusal,
@@ -36,13 +37,17 @@ from genmcp.transport.refused import describe_refusal
 from genmcp.transport.reply import Reply, find_delay, find_status, render_accepted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from genmcp.access import Access
+    from genmcp.events import Event
     from genmcp.limits import Limits
     from genmcp.mux import Mux
     from genmcp.transport.authorize import Gate
     from genmcp.transport.exchange import Exchange, Scope
     from genmcp.transport.identify import Identity
     from genmcp.transport.inbound import Inbound
+    from genmcp.transport.legacy.endpoint import LegacyEndpoint
     from genmcp.transport.reply import Whole
     from genmcp.transport.sender import SenderRules
 
@@ -64,6 +69,7 @@ class Endpoint:
         identity: what the application knows of a caller.
         limits: how much a request may take.
         keepalive_seconds: how long a call may be silent.
+        legacy: answers clients of 2025, if they are served.
     """
 
     path: str
@@ -74,6 +80,7 @@ class Endpoint:
     identity: Identity
     limits: Limits
     keepalive_seconds: float
+    legacy: LegacyEndpoint | None = None
 
     async def serve(self, scope: Scope, exchange: Exchange) -> None:
         """Answer one request, whatever carries it. Raises nothing but cancellation.
@@ -102,7 +109,7 @@ class Endpoint:
         exchange.response_headers = verdict.headers
         refusal = self._find_endpoint(scope) or verdict.refusal
         if refusal is None and is_preflight(exchange.verb, exchange.headers):
-            await _answer_early(exchange, answer_preflight(exchange.headers, VERBS))
+            await _answer_early(exchange, answer_preflight(exchange.headers, self.inbound.verbs))
             return
         refusal = refusal or self.inbound.check_verb(exchange.verb)
         access = None
@@ -113,18 +120,25 @@ class Endpoint:
         if refusal is not None:
             await _refuse(exchange, refusal)
             return
+        if exchange.verb != "POST" and self.legacy is not None:
+            await self.legacy.serve_verb(scope, exchange, access)
+            return
         body = await self._read_body(exchange)
         if body is None:
             return
         match self.inbound.read_body(exchange.headers, body):
             case ReceivedRequest() as received:
                 await self._run(scope, exchange, received, access)
+            case ReceivedLegacy() as received if self.legacy is not None:
+                await self.legacy.serve_message(scope, exchange, received, access)
             case ReceivedNotification(notification=notification):
                 # Accepted whatever the server makes of it: nothing can be answered.
                 await exchange.send_whole(render_accepted())
                 await self.mux.notify(notification)
-            case refusal:
+            case Refusal() as refusal:
                 await _refuse(exchange, refusal)
+            case ReceivedLegacy():
+                raise AssertionError("messages of 2025 are read only where they are answered")
 
     def _find_endpoint(self, scope: Scope) -> Refusal | None:
         path: str = scope["path"]
@@ -185,7 +199,8 @@ class Endpoint:
             await _refuse(exchange, refusal)
             return
         try:
-            call = self.mux.open(received.request, identified, exchange)
+            sink = self._find_sink(received.request, exchange)
+            call = self.mux.open(received.request, identified, sink)
         except (LimitExceeded, Overloaded) as error:
             headers = find_delay(error)
             await _refuse(exchange, Refusal(find_status(error), error, caller.request_id, headers))
@@ -198,6 +213,30 @@ class Endpoint:
                 raise RuntimeError(f"{received.request.method} ended without an answer")
             with trio.move_on_after(_LAST_FRAME_SECONDS):
                 await exchange.write(Failed(_shutting_down()))
+
+    def _find_sink(self, request: mcp.Request, exchange: Exchange) -> Sink:
+        if self.legacy is None or not isinstance(request, mcp.DiscoverRequest):
+            return exchange
+        return _DiscoverySink(exchange, self.inbound.supported)
+
+
+@attrs.frozen
+class _DiscoverySink(Sink):
+    """Adds the versions that the rim speaks, of which the server does not know."""
+
+    exchange: Exchange
+    versions: Sequence[str]
+
+    async def write(self, event: Event) -> None:
+        """See `Sink.write`."""
+        match event:
+            case Answered(result=mcp.DiscoverResult() as result):
+                own = result.supported_versions
+                added = [version for version in self.versions if version not in own]
+                told = attrs.evolve(result, supported_versions=[*own, *added])
+                await self.exchange.write(Answered(told))
+            case _:
+                await self.exchange.write(event)
 
 
 def _find_mount(scope: Scope) -> str:

@@ -21,13 +21,13 @@ from genmcp.transport.headers import decode_value, show
 from genmcp.wire.codec import DecodeError, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from genmcp.transport.headers import RequestHeaders
     from genmcp.wire.messages import RequestMessage
 
 SUPPORTED_VERSIONS: Final = (mcp.PROTOCOL_VERSION,)
-"""The protocol versions served, as -32022 lists them."""
+"""The protocol versions that requests may name in `_meta`."""
 
 _VERSION_KEY: Final = mcp.PROTOCOL_VERSION_KEY
 _CAPABILITIES_KEY: Final = mcp.CLIENT_CAPABILITIES_KEY
@@ -36,7 +36,9 @@ _TARGETS: Final = {"tools/call": "name", "prompts/get": "name", "resources/read"
 _HANDSHAKE: Final = "initialize"
 
 
-def read_meta(headers: RequestHeaders, message: RequestMessage) -> dict[str, Any]:
+def read_meta(
+    headers: RequestHeaders, message: RequestMessage, supported: Sequence[str] = SUPPORTED_VERSIONS
+) -> dict[str, Any]:
     """Return `params._meta`, which has the two keys every request must have.
 
     Raises:
@@ -51,7 +53,7 @@ def read_meta(headers: RequestHeaders, message: RequestMessage) -> dict[str, Any
     meta = cast("dict[str, Any]", found) if isinstance(found, dict) else None
     if meta is None or _VERSION_KEY not in meta:
         if message.method == _HANDSHAKE:
-            _refuse_handshake(headers, params)
+            _refuse_handshake(headers, params, supported)
         if meta is not None:
             raise _invalid_meta(f'has no "{_VERSION_KEY}"')
         raise _invalid_meta(
@@ -71,20 +73,29 @@ def _invalid_meta(problem: str) -> InvalidParams:
     return InvalidParams(f"params._meta {problem}", data={"path": "params._meta"})
 
 
-def _refuse_handshake(headers: RequestHeaders, params: Mapping[str, Any]) -> NoReturn:
+def _refuse_handshake(
+    headers: RequestHeaders, params: Mapping[str, Any], supported: Sequence[str]
+) -> NoReturn:
     # A client that names a served version in the header has merely forgotten `_meta`,
     # and gets the answer everyone gets for that; both answers name the versions.
     named = headers.get(header.PROTOCOL_VERSION)
     if named is not None and named.decode("latin-1") in SUPPORTED_VERSIONS:
         raise _invalid_meta(f"is missing; {describe_unknown(_HANDSHAKE)}")
     requested = params.get("protocolVersion")
-    raise UnsupportedProtocolVersion(
-        requested if isinstance(requested, str) else "", SUPPORTED_VERSIONS
-    )
+    raise UnsupportedProtocolVersion(requested if isinstance(requested, str) else "", supported)
 
 
-def check_version(headers: RequestHeaders, meta: Mapping[str, Any]) -> None:
+def check_version(
+    headers: RequestHeaders,
+    meta: Mapping[str, Any],
+    supported: Sequence[str] = SUPPORTED_VERSIONS,
+) -> None:
     """Check that the version header is there, says what `_meta` says, and is served.
+
+    Args:
+        headers: the request's.
+        meta: its `_meta`.
+        supported: the versions that -32022 names.
 
     Raises:
         HeaderMismatch: the header is missing, malformed or different.
@@ -97,10 +108,10 @@ def check_version(headers: RequestHeaders, meta: Mapping[str, Any]) -> None:
     sent = headers.read_mirror(header.PROTOCOL_VERSION, mirrored)
     if sent != declared:
         raise _mismatch("MCP-Protocol-Version", sent, mirrored, declared)
-    check_served(meta)
+    check_served(meta, supported)
 
 
-def check_served(meta: Mapping[str, Any]) -> None:
+def check_served(meta: Mapping[str, Any], supported: Sequence[str] = SUPPORTED_VERSIONS) -> None:
     """Check that the version that `_meta` names is served.
 
     Raises:
@@ -108,7 +119,7 @@ def check_served(meta: Mapping[str, Any]) -> None:
     """
     declared: str = meta[_VERSION_KEY]
     if declared not in SUPPORTED_VERSIONS:
-        raise UnsupportedProtocolVersion(declared, SUPPORTED_VERSIONS)
+        raise UnsupportedProtocolVersion(declared, supported)
 
 
 def check_mirrors(headers: RequestHeaders, message: RequestMessage) -> None:

@@ -98,6 +98,11 @@ class Exchange(Sink):
         """Whether the client is there, as far as is known, and can be written to."""
         return not (self._broken or self.client_left)
 
+    @property
+    def http1(self) -> bool:
+        """Whether the connection carries one request at a time."""
+        return self._http1
+
     # -- for the carriers --------------------------------------------------------
 
     @abstractmethod
@@ -187,7 +192,7 @@ class Exchange(Sink):
         assert self.reply is not None
         # Cancelled here, nothing has happened yet and the next event may follow.
         await trio.lowlevel.checkpoint_if_cancelled()
-        await self._send_parts(self.reply.render(event))
+        await self.send_parts(self.reply.render(event))
 
     async def refuse(self, refusal: Refusal, *, drain: bool = True) -> None:
         """Send a refusal; see `send_early`.
@@ -219,9 +224,16 @@ class Exchange(Sink):
         Raises:
             ClientGone: nobody was there to take it.
         """
-        await self._send_parts((whole,))
+        await self.send_parts((whole,))
 
-    async def _send_parts(self, parts: Sequence[Part]) -> None:
+    async def send_parts(self, parts: Sequence[Part]) -> None:
+        """Send parts of a response that is not rendered by `reply`.
+
+        Raises:
+            ClientGone: nobody was there to take them.
+        """
+        if self._broken:
+            raise ClientGone
         # Until all is out, so that a send which is cancelled half-way leaves it so.
         self._broken = True
         await self._send(parts)

@@ -33,6 +33,9 @@ TRANSFER_ENCODING: Final = b"transfer-encoding"
 PROTOCOL_VERSION: Final = b"mcp-protocol-version"
 METHOD: Final = b"mcp-method"
 NAME: Final = b"mcp-name"
+SESSION_ID: Final = b"mcp-session-id"
+LAST_EVENT_ID: Final = b"last-event-id"
+ACCEPT: Final = b"accept"
 REQUEST_METHOD: Final = b"access-control-request-method"
 REQUEST_HEADERS: Final = b"access-control-request-headers"
 
@@ -48,9 +51,14 @@ _SPELLINGS: Final = {
     PROTOCOL_VERSION: "MCP-Protocol-Version",
     METHOD: "Mcp-Method",
     NAME: "Mcp-Name",
+    # Not "Mcp-": it is one of 2025, and means nothing on a request of today.
+    SESSION_ID: "MCP-Session-Id",
+    LAST_EVENT_ID: "Last-Event-ID",
+    ACCEPT: "Accept",
     REQUEST_METHOD: "Access-Control-Request-Method",
     REQUEST_HEADERS: "Access-Control-Request-Headers",
 }
+_LISTS: Final = frozenset({REQUEST_HEADERS, ACCEPT})
 _VISIBLE: Final = re.compile(rb"[\t\x20-\x7e]*")
 _WRAPPED_START: Final = "=?base64?"
 _WRAPPED_END: Final = "?="
@@ -63,7 +71,7 @@ class RequestHeaders:
 
     Attributes:
         values: lower-case name to value, outer spaces and tabs removed. Of a header
-            sent more than once, the last; the one list among them is put together.
+            sent more than once, the last; the lists among them are put together.
         params: the same for `Mcp-Param-*`, by what follows that prefix.
         repeated: the headers sent more than once, as they are spelled.
     """
@@ -109,7 +117,7 @@ def scan_headers(pairs: Iterable[tuple[bytes, bytes]]) -> RequestHeaders:
     repeated: list[str] = []
     for raw_name, value in pairs:
         name = raw_name.lower()
-        if name == REQUEST_HEADERS and name in values:
+        if name in _LISTS and name in values:
             values[name] += b"," + value
         elif name in _SPELLINGS:
             if name in values:

@@ -19,16 +19,28 @@ Spec: basic/transports/streamable-http#sending-messages, and #server-validation
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
-from genmcp.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, ParseError
+from genmcp.errors import (
+    InvalidParams,
+    InvalidRequest,
+    McpError,
+    MethodNotFound,
+    ParseError,
+    UnsupportedProtocolVersion,
+)
+from genmcp.legacy import versions as legacy_versions
+from genmcp.legacy.era import Route, find_route, is_modern
+from genmcp.legacy.messages import ResponseMessage, read_legacy_message
 from genmcp.limits import DEFAULT_LIMITS
 from genmcp.mcp import v2607 as mcp
 from genmcp.setting import describe_setting
+from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
 from genmcp.transport.envelope import (
+    SUPPORTED_VERSIONS,
     check_mirrors,
     check_version,
     describe_unknown,
@@ -47,14 +59,16 @@ from genmcp.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from genmcp.caller import Caller
-    from genmcp.telemetry import RefusalReason
     from genmcp.transport.reply import HeaderPairs
 
 VERBS: Final = ("POST",)
-"""The HTTP methods that are served."""
+"""The HTTP methods of today's protocol."""
+
+LEGACY_VERBS: Final = ("POST", "GET", "DELETE")
+"""The HTTP methods where clients of 2025 are served, too."""
 
 _MAX_LENGTH_DIGITS: Final = 18
 
@@ -98,7 +112,22 @@ class ReceivedRequest:
     caller: Caller
 
 
-Received: TypeAlias = ReceivedRequest | ReceivedNotification | Refusal
+@attrs.frozen
+class ReceivedLegacy:
+    """A message of a client of 2025, which `genmcp.transport.legacy` answers.
+
+    Attributes:
+        message: what was sent.
+        session_id: the session it belongs to; `None` for the handshake, and for a ping.
+        version: the protocol version its header names, if it does.
+    """
+
+    message: RequestMessage | NotificationMessage | ResponseMessage
+    session_id: str | None
+    version: str | None
+
+
+Received: TypeAlias = ReceivedRequest | ReceivedNotification | ReceivedLegacy | Refusal
 
 
 class Inbound:
@@ -108,9 +137,14 @@ class Inbound:
         methods: the methods that are answered, as `Server.methods` gives them.
         max_body_bytes: the largest body that is read.
         max_json_depth: how deep its arrays and objects may be nested.
+        legacy: whether clients of 2025 are served, too.
 
     Raises:
         ValueError: a limit is not positive.
+
+    Attributes:
+        verbs: the HTTP methods that are served.
+        supported: the protocol versions that are served.
     """
 
     def __init__(
@@ -119,12 +153,16 @@ class Inbound:
         *,
         max_body_bytes: int = DEFAULT_LIMITS.max_body_bytes,
         max_json_depth: int = DEFAULT_LIMITS.max_json_depth,
+        legacy: bool = False,
     ) -> None:
         if max_body_bytes < 1:
             raise ValueError(f"max_body_bytes must be positive, got {max_body_bytes!r}")
         if max_json_depth < 1:
             raise ValueError(f"max_json_depth must be positive, got {max_json_depth!r}")
         self.max_body_bytes = max_body_bytes
+        self.verbs = LEGACY_VERBS if legacy else VERBS
+        self.supported = (*SUPPORTED_VERSIONS, *(legacy_versions.VERSIONS if legacy else ()))
+        self._legacy = legacy
         self._methods = frozenset(methods)
         self._max_json_depth = max_json_depth
 
@@ -132,7 +170,7 @@ class Inbound:
 
     def check_verb(self, verb: str) -> Refusal | None:
         """Check the HTTP method alone, which comes before who is calling."""
-        return None if verb in VERBS else _refuse_verb(verb)
+        return None if verb in self.verbs else refuse_verb(verb, self.verbs)
 
     def check_head(self, verb: str, headers: RequestHeaders) -> Refusal | None:
         """Check what is known before the body; return a refusal, or `None` to go on."""
@@ -183,7 +221,12 @@ class Inbound:
         if len(body) > self.max_body_bytes:
             return self.refuse_size()
         try:
-            message = read_message(read_json(body, max_depth=self._max_json_depth))
+            value = read_json(body, max_depth=self._max_json_depth)
+            if self._legacy and not is_modern(value):
+                legacy = self._read_legacy(headers, value)
+                if legacy is not None:
+                    return legacy
+            message = read_message(value)
         except TooDeepError as error:
             data = describe_setting("max_json_depth", limit=error.max_depth)
             return Refusal(400, ParseError(f"{error.message} (max_json_depth)", data=data))
@@ -201,14 +244,73 @@ class Inbound:
             return Refusal(400, error, message.id)
 
     def _read_request(self, headers: RequestHeaders, message: RequestMessage) -> ReceivedRequest:
-        meta = read_meta(headers, message)
-        check_version(headers, meta)
+        meta = read_meta(headers, message, self.supported)
+        check_version(headers, meta, self.supported)
         check_mirrors(headers, message)
         if message.method not in self._methods:
             raise MethodNotFound(describe_unknown(message.method))
         request = decode_request(message.method, message.params or {})
         caller = read_caller(message.id, request, meta, read_params(headers))
         return ReceivedRequest(request, caller)
+
+    # -- 2025 --------------------------------------------------------------------
+
+    def _read_legacy(self, headers: RequestHeaders, value: Any) -> ReceivedLegacy | Refusal | None:
+        """Read a message of a client of 2025; `None` if it is none.
+
+        Raises:
+            MessageError: it is not one message.
+        """
+        named = headers.get(header.PROTOCOL_VERSION)
+        version = None if named is None else named.decode("latin-1")
+        session_id = headers.get(header.SESSION_ID)
+        route = find_route(value, version, has_session=session_id is not None)
+        if route is Route.MODERN:
+            return None
+        message = read_legacy_message(value)
+        if route is Route.HANDSHAKE:
+            return ReceivedLegacy(message, None, version)
+        request_id = message.id if isinstance(message, RequestMessage) else None
+        for spelling in ("MCP-Session-Id", "MCP-Protocol-Version"):
+            if spelling in headers.repeated:
+                error: McpError = InvalidRequest(f"The header {spelling} was sent more than once")
+                return Refusal(400, error, request_id)
+        if version is not None and version not in legacy_versions.VERSIONS:
+            error = UnsupportedProtocolVersion(version, self.supported)
+            return Refusal(400, error, request_id)
+        if session_id is not None:
+            return ReceivedLegacy(message, session_id.decode("latin-1"), version)
+        return self._read_stranger(message, version)
+
+    def _read_stranger(
+        self, message: RequestMessage | NotificationMessage | ResponseMessage, version: str | None
+    ) -> ReceivedLegacy | Refusal | None:
+        """Read what belongs to no session; a ping is answered all the same."""
+        match message:
+            case RequestMessage(method="ping"):
+                return ReceivedLegacy(message, None, version)
+            case NotificationMessage() if version is None:
+                # Dropped, whatever era it is of.
+                return None
+            case RequestMessage() if version is None:
+                # Rather a client of today that forgot everything; the answer tells both.
+                return None
+            case _:
+                request_id = message.id if isinstance(message, RequestMessage) else None
+                return refuse_missing_session(request_id)
+
+
+def refuse_missing_session(request_id: mcp.RequestId | None = None) -> Refusal:
+    """Return the refusal of a request of 2025 that names no session."""
+    return Refusal(
+        400,
+        InvalidRequest(
+            "The header Mcp-Session-Id is missing; send the one that came with the result "
+            "of initialize"
+        ),
+        request_id,
+        reason=RefusalReason.SESSION,
+    )
 
 
 def refuse_limit(status: int, message: str, setting: str, limit: float) -> Refusal:
@@ -220,8 +322,9 @@ def _refuse(status: int, message: str, headers: HeaderPairs = ()) -> Refusal:
     return Refusal(status, InvalidRequest(message), headers=headers)
 
 
-def _refuse_verb(verb: str) -> Refusal:
-    allow = ", ".join(VERBS).encode("ascii")
+def refuse_verb(verb: str, verbs: Iterable[str] = VERBS) -> Refusal:
+    """Return the refusal of an HTTP method; `verbs` are those that are served."""
+    allow = ", ".join(verbs).encode("ascii")
     return _refuse(
         405, f"{show(verb)} is not served here; send each message by POST", ((b"allow", allow),)
     )

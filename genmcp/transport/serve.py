@@ -55,6 +55,8 @@ class EndpointOptions(LimitOptions, total=False):
     secret_key: str | bytes | Sequence[str | bytes] | None
     keepalive_seconds: float
     observers: Iterable[Observer]
+    legacy: bool
+    legacy_stream_seconds: float | None
 
 
 class ListenOptions(TypedDict, total=False):

@@ -239,6 +239,25 @@ def test_the_public_url_and_limits_reach_the_endpoint(tmp_path: Path) -> None:
         connection.close()
 
 
+@pytest.mark.parametrize(
+    ("flags", "variable", "served"),
+    [([], None, True), (["--no-legacy"], None, False), ([], "no", False), ([], "Yes", True)],
+)
+def test_clients_of_2025_can_be_switched_off(
+    flags: list[str], variable: str | None, served: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[str, Any] = {}
+
+    async def record(app: StreamableHTTP, **options: Any) -> None:
+        told.update(app=app)
+
+    monkeypatch.setattr("genmcp.cli.serve_command.serve", record)
+    if variable is not None:
+        monkeypatch.setenv("GENMCP_LEGACY", variable)
+    assert main(["serve", "served_app:suite", *flags]) == 0
+    assert (told["app"]._legacy is not None) is served
+
+
 def test_variables_say_what_flags_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[str, Any] = {}
 
@@ -347,6 +366,7 @@ def test_a_port_in_use_is_one_line_and_status_1(capsys: pytest.CaptureFixture[st
         (["--max-body-bytes", "9" * 5000], {}, "--max-body-bytes must be a whole number"),
         ([], {"MAX_JSON_DEPTH": "0"}, "GENMCP_MAX_JSON_DEPTH must be a positive whole number"),
         ([], {"BODY_TIMEOUT_SECONDS": "nan"}, "GENMCP_BODY_TIMEOUT_SECONDS must be a number"),
+        ([], {"LEGACY": "maybe"}, "GENMCP_LEGACY must be yes or no, not 'maybe'"),
         (["--keepalive-seconds", "0"], {}, "--keepalive-seconds must be positive"),
         (["--max-connections", "0"], {}, "--max-connections must be greater than 0"),
         (

@@ -113,6 +113,15 @@ class WithLogging(Tool, name="test_tool_with_logging"):
         return "Three messages were logged."
 
 
+class Reconnection(Tool, name="test_reconnection"):
+    """Outlives its stream, which the server closes: see `legacy_stream_seconds`."""
+
+    async def call(self, request: mcp.CallToolRequest, channel: Channel) -> str:
+        await channel.start_stream()
+        await trio.sleep(1)
+        return "The client came back."
+
+
 class LoggingTool(Tool, name="test_logging_tool"):
     """Logs once, which only a client that asked for logs may hear."""
 
@@ -199,6 +208,7 @@ CONTENT_TOOLS: Final = (
     ErrorHandling,
     WithProgress,
     WithLogging,
+    Reconnection,
     LoggingTool,
     StreamingElicitation,
     MissingCapability,

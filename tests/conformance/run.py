@@ -3,7 +3,7 @@
     python -m tests.conformance.run [--url http://127.0.0.1:8000/mcp]
 
 Installs the suite below build/, starts the fixture on a free port, lets the suite run
-every scenario of the protocol version that is no extension's, and stops the fixture.
+every scenario of each protocol version that is no extension's, and stops the fixture.
 `results` says what passes. The last line is `N passed, N failed`, in scenarios.
 """
 
@@ -25,7 +25,7 @@ from typing import Final
 from tests.conformance.node import FOLDER, PACKAGE, Node, NodeMissing, find_node
 from tests.conformance.results import Verdict, find_expected, judge_all, read_reports
 
-PROTOCOL_VERSION: Final = "2026-07-28"
+PROTOCOL_VERSIONS: Final = ("2026-07-28", "2025-11-25")
 ROOT: Final = Path(__file__).parents[2]
 REPORTS: Final = FOLDER / "reports"
 SUITE_LOG: Final = FOLDER / "suite.log"
@@ -90,33 +90,42 @@ def _stop(server: subprocess.Popen[bytes]) -> int:
         return server.wait()
 
 
-def check_server(node: Node, url: str) -> list[Verdict]:
-    """Run every scenario against the server at `url`, and judge.
+def check_server(node: Node, url: str, version: str) -> list[Verdict]:
+    """Run every scenario of a version against the server at `url`, and judge.
 
     Raises:
         subprocess.SubprocessError: the suite took too long.
     """
-    shutil.rmtree(REPORTS, ignore_errors=True)
+    reports = REPORTS / version
+    shutil.rmtree(reports, ignore_errors=True)
     command = [*node.node, str(PACKAGE / "dist" / "index.js"), "server", "--url", url]
     # Suite and version rather than `--requirements`, which runs extensions as well.
-    command += ["--suite", "all", "--spec-version", PROTOCOL_VERSION]
-    command += ["--timeout", str(SCENARIO_SECONDS * 1000), "-o", str(REPORTS)]
-    with SUITE_LOG.open("wb") as log:
+    command += ["--suite", "all", "--spec-version", version]
+    command += ["--timeout", str(SCENARIO_SECONDS * 1000), "-o", str(reports)]
+    with SUITE_LOG.open("ab") as log:
         ran = subprocess.run(
             command, cwd=FOLDER, stdout=log, stderr=log, check=False, timeout=SUITE_SECONDS
         )
-    scored, others = find_expected(node.read_requirements(PROTOCOL_VERSION))
-    found = read_reports(REPORTS) if REPORTS.exists() else {}
+    scored, others = find_expected(node.read_requirements(version))
+    found = read_reports(reports) if reports.exists() else {}
     verdicts = judge_all([*scored, *others], found)
     passed = {verdict.scenario for verdict in verdicts if not verdict.problems}
     if ran.returncode and len(passed) == len(verdicts):
         problem = f"it ended with status {ran.returncode}, though all passed; see {SUITE_LOG}"
         verdicts.append(Verdict("the suite", 0, [problem]))
+    say(f"protocol {version}")
     for verdict in verdicts:
         say(str(verdict))
     for what, names in (("scored", scored), ("not scored", others)):
         say(f"{what}: {len(passed.intersection(names))} of {len(names)} passed")
     return verdicts
+
+
+def check_all(node: Node, url: str) -> list[Verdict]:
+    """Do so for every version. Raises as `check_server`."""
+    return [
+        verdict for version in PROTOCOL_VERSIONS for verdict in check_server(node, url, version)
+    ]
 
 
 def run(url: str | None) -> list[Verdict]:
@@ -130,17 +139,18 @@ def run(url: str | None) -> list[Verdict]:
     node.install()
     started = time.monotonic()
     verdicts: list[Verdict] = []
+    SUITE_LOG.unlink(missing_ok=True)
     if url is not None:
-        verdicts += check_server(node, url)
+        verdicts += check_all(node, url)
     else:
         try:
             with serving() as own:
-                verdicts += check_server(node, own)
+                verdicts += check_all(node, own)
         except ServerFailed as error:
             verdicts.append(Verdict("the fixture", 0, [str(error)]))
             say(str(verdicts[-1]))
     seconds = time.monotonic() - started
-    say(f"protocol {PROTOCOL_VERSION}, {seconds:.1f} s, reports in {REPORTS.relative_to(ROOT)}")
+    say(f"{seconds:.1f} s, reports in {REPORTS.relative_to(ROOT)}")
     return verdicts
 
 

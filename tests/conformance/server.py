@@ -37,7 +37,9 @@ def make_suite() -> Suite:
 
 async def main(port: int) -> None:
     async with trio.open_nursery() as nursery:
-        serving = partial(serve, make_suite(), port=port, handle_signals=True)
+        serving = partial(
+            serve, make_suite(), port=port, handle_signals=True, legacy_stream_seconds=0.4
+        )
         [url] = await nursery.start(serving)
         print(url, flush=True)  # noqa: T201 - what whoever started it waits for
 

@@ -72,7 +72,7 @@ class AsgiAnswer:
             if not message.get("more_body"):
                 parts.append(End())
             try:
-                await exchange._send_parts(parts)
+                await exchange.send_parts(parts)
             except ClientGone as error:
                 raise OSError("the client has left") from error
 

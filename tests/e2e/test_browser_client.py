@@ -158,8 +158,8 @@ async def test_another_page_is_stopped_by_its_browser(page: str) -> None:
 async def test_a_verb_that_is_not_served_is_stopped_by_the_browser() -> None:
     async with serving(SUITE, public_url=PUBLIC_URL, allowed_origins=["*"]) as server:
         browser = await browse(server.urls[0])
-        with pytest.raises(BlockedError, match="DELETE"):
-            await browser.fetch("DELETE", {"authorization": "Bearer some.token"})
+        with pytest.raises(BlockedError, match="PUT"):
+            await browser.fetch("PUT", {"authorization": "Bearer some.token"})
         await browser.stream.aclose()
 
 

@@ -107,11 +107,16 @@ def make_guarded(suite: Suite) -> StreamableHTTP:
         required_scopes=["use"],
         implied_scopes={"root": ["use", "admin"]},
     )
-    return StreamableHTTP(suite, public_url=RESOURCE, authorization=authorization, secret_key=KEY)
+    return StreamableHTTP(
+        suite, public_url=RESOURCE, authorization=authorization, secret_key=KEY, legacy=False
+    )
 
 
 class Endpoints:
-    """The three servers as one ASGI application."""
+    """The three servers as one ASGI application.
+
+    They serve today's protocol alone: `tests/legacy` has what clients of 2025 send.
+    """
 
     def __init__(self) -> None:
         self.full = StreamableHTTP(
@@ -126,6 +131,7 @@ class Endpoints:
                 page_size=PAGE_SIZE,
             ),
             secret_key=KEY,
+            legacy=False,
         )
         bare = Suite(server_name="table", server_version="1", tools=[Echo])
         strict = Suite(
@@ -138,11 +144,12 @@ class Endpoints:
         guarded = Suite(server_name="table", server_version="1", tools=[Add, Wipe])
         self._others = {
             "/guarded": make_guarded(guarded),
-            "/bare": StreamableHTTP(bare, path="/bare", secret_key=KEY),
+            "/bare": StreamableHTTP(bare, path="/bare", secret_key=KEY, legacy=False),
             "/strict": StreamableHTTP(
                 strict,
                 path="/strict",
                 secret_key=KEY,
+                legacy=False,
                 allowed_hosts=["mcp.example.com", "other.example.com:8443"],
                 allowed_origins=["https://app.example.com"],
                 max_body_bytes=STRICT_BODY_BYTES,

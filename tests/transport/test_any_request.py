@@ -63,6 +63,7 @@ def make_app() -> StreamableHTTP:
             page_size=3,
         ),
         secret_key="k" * 32,
+        legacy=False,
     )
 
 

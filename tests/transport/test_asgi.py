@@ -171,9 +171,16 @@ async def test_unknown_method_is_404_with_the_id() -> None:
 
 @pytest.mark.parametrize("verb", ["GET", "DELETE", "PUT", "OPTIONS"])
 async def test_other_verbs_are_405(verb: str) -> None:
-    connection = await Connection(b"", {b"host": b"localhost"}, method=verb).run(make_app())
+    app = make_app(legacy=False)
+    connection = await Connection(b"", {b"host": b"localhost"}, method=verb).run(app)
     assert error_of(connection)[:2] == (405, -32600)
     assert connection.headers[b"allow"] == b"POST"
+
+
+async def test_other_verbs_than_those_of_2025_are_405() -> None:
+    connection = await Connection(b"", {b"host": b"localhost"}, method="PUT").run(make_app())
+    assert error_of(connection)[:2] == (405, -32600)
+    assert connection.headers[b"allow"] == b"POST, GET, DELETE"
 
 
 async def test_head_is_405_without_a_body() -> None:

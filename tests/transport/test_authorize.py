@@ -394,7 +394,7 @@ async def test_discovery_needs_a_token_too() -> None:
     [
         ({b"host": b"evil.example"}, {}, 403),
         ({b"origin": b"https://evil.example"}, {}, 403),
-        ({}, {"method": "GET"}, 405),
+        ({}, {"method": "PUT"}, 405),
         ({}, {"path": "/other"}, 404),
     ],
 )

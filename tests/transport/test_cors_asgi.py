@@ -145,7 +145,7 @@ async def test_a_preflight_is_answered_before_anything_that_could_refuse(origin:
         b"vary": b"Origin, Access-Control-Request-Method, Access-Control-Request-Headers",
         b"access-control-allow-origin": origin,
         b"access-control-expose-headers": b"WWW-Authenticate, Retry-After, Mcp-Session-Id",
-        b"access-control-allow-methods": b"POST",
+        b"access-control-allow-methods": b"POST, GET, DELETE",
         b"access-control-allow-headers": b"authorization, content-type, mcp-method, "
         b"mcp-param-region",
         b"access-control-max-age": b"7200",
@@ -153,8 +153,10 @@ async def test_a_preflight_is_answered_before_anything_that_could_refuse(origin:
 
 
 async def test_a_preflight_for_what_is_not_served_says_what_is() -> None:
-    connection = await ask(make_app(), access_control_request_method=b"DELETE")
+    connection = await ask(make_app(), access_control_request_method=b"PUT")
     assert connection.status == 204
+    assert connection.headers[b"access-control-allow-methods"] == b"POST, GET, DELETE"
+    connection = await ask(make_app(legacy=False), access_control_request_method=b"DELETE")
     assert connection.headers[b"access-control-allow-methods"] == b"POST"
 
 

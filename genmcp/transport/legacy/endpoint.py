@@ -1,0 +1,279 @@
+"""What belongs to 2025: one message of one session, or what `verbs` has.
+
+Layer: transport, shell; asked by `genmcp.transport.endpoint`.
+
+Spec: 2025-11-25 basic/transports#streamable-http
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from genmcp.errors import (
+    InvalidParams,
+    McpError,
+    MethodNotFound,
+)
+from genmcp.events import EncodeError
+from genmcp.legacy.failures import write_legacy_error
+from genmcp.legacy.messages import ResponseMessage
+from genmcp.legacy.requests import MODERN_ONLY, make_request, translate_request
+from genmcp.legacy.results import translate_discovery, translate_result, write_legacy_result
+from genmcp.legacy.session import read_handshake, seal_session
+from genmcp.legacy.store import (
+    AnswerCame,
+    CancelWanted,
+)
+from genmcp.mcp import v2607 as mcp
+from genmcp.transport.headers import show
+from genmcp.transport.inbound import Refusal
+from genmcp.transport.legacy.admission import SessionAdmission, complete_caller
+from genmcp.transport.legacy.conversation import Conversation
+from genmcp.transport.legacy.listening import LISTEN
+from genmcp.transport.legacy.session_methods import PING, SessionMethods
+from genmcp.transport.legacy.sink import CallSink
+from genmcp.transport.legacy.stream import ResumableStream
+from genmcp.transport.legacy.verbs import SessionVerbs, refuse_shutdown
+from genmcp.transport.refused import describe_refusal
+from genmcp.transport.reply import (
+    OK,
+    render_accepted,
+    render_json,
+)
+from genmcp.wire.messages import RequestMessage, decode_notification
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from genmcp.access import Access
+    from genmcp.caller import Caller
+    from genmcp.legacy.replay import ReplayStore
+    from genmcp.legacy.session import Session
+    from genmcp.legacy.store import SessionStore
+    from genmcp.mux import Mux
+    from genmcp.transport.authorize import Gate
+    from genmcp.transport.exchange import Exchange, Scope
+    from genmcp.transport.identify import Identity
+    from genmcp.transport.inbound import ReceivedLegacy
+    from genmcp.transport.legacy.sink import Translate
+    from genmcp.transport.reply import HeaderPairs
+    from genmcp.wire.messages import NotificationMessage
+
+
+@attrs.define(eq=False, kw_only=True)
+class LegacyEndpoint:
+    """Answers the clients of 2025.
+
+    Attributes:
+        mux: runs the calls.
+        gate: renders what a client is told that lacks a scope.
+        methods: what the server answers.
+        identity: what the application knows of a caller.
+        store: what is kept of sessions.
+        replay: what is kept of streams.
+        keepalive_seconds: how long nothing may be written.
+        stream_seconds: see `StreamableHTTP.legacy_stream_seconds`.
+    """
+
+    mux: Mux
+    gate: Gate | None
+    methods: Collection[str]
+    identity: Identity
+    store: SessionStore
+    replay: ReplayStore
+    keepalive_seconds: float
+    stream_seconds: float | None = None
+    _conversations: set[Conversation] = attrs.field(factory=set[Conversation], init=False)
+    _admission: SessionAdmission = attrs.field(init=False)
+    _methods: SessionMethods = attrs.field(init=False)
+    _verbs: SessionVerbs = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._admission = SessionAdmission(
+            keyring=self.mux.keyring, store=self.store, identity=self.identity, gate=self.gate
+        )
+        watches = LISTEN in self.methods and mcp.ReadResourceRequest.method in self.methods
+        self._methods = SessionMethods(self.store, watches)
+        self._verbs = SessionVerbs(
+            mux=self.mux,
+            methods=self.methods,
+            store=self.store,
+            replay=self.replay,
+            admission=self._admission,
+            keepalive_seconds=self.keepalive_seconds,
+        )
+
+    def stop(self) -> None:
+        """The server shuts down: wait for no more answers of clients."""
+        for conversation in self._conversations:
+            conversation.stop()
+
+    # -- POST ----------------------------------------------------------------------
+
+    async def serve_message(
+        self, scope: Scope, exchange: Exchange, received: ReceivedLegacy, access: Access | None
+    ) -> None:
+        """Answer one message.
+
+        Raises:
+            ClientGone: the client left before its message was looked at.
+        """
+        message = received.message
+        request_id = message.id if isinstance(message, RequestMessage) else None
+        caller = await self._admission.identify(scope, exchange, access, request_id)
+        if isinstance(caller, Refusal):
+            await _refuse(exchange, caller)
+        elif received.session_id is None and isinstance(message, RequestMessage):
+            if message.method == PING:
+                await _answer(exchange, message, {})
+            else:
+                await self._open_session(exchange, message, caller)
+        else:
+            session = await self._admission.find_session(
+                received.session_id, received.version, caller
+            )
+            if isinstance(session, Refusal):
+                await _refuse(exchange, attrs.evolve(session, request_id=request_id))
+            else:
+                await self._take(exchange, message, session, caller)
+
+    async def _take(
+        self,
+        exchange: Exchange,
+        message: RequestMessage | NotificationMessage | ResponseMessage,
+        session: Session,
+        caller: Caller,
+    ) -> None:
+        match message:
+            case RequestMessage():
+                try:
+                    await self._answer_request(exchange, message, session, caller)
+                except McpError as error:
+                    await _fail(exchange, message, error)
+            case ResponseMessage(id=question_id, response=response):
+                await exchange.send_whole(render_accepted())
+                await self.store.publish(session.key, AnswerCame(question_id, response))
+            case _:
+                await exchange.send_whole(render_accepted())
+                await self._notify(message, session)
+
+    async def _notify(self, message: NotificationMessage, session: Session) -> None:
+        params = message.params or {}
+        if message.method == mcp.CancelledNotification.method:
+            request_id = params.get("requestId")
+            if type(request_id) is str or type(request_id) is int:
+                await self.store.publish(session.key, CancelWanted(request_id))
+            return
+        await self.mux.notify(decode_notification(message.method, message.params))
+
+    async def _answer_request(
+        self, exchange: Exchange, message: RequestMessage, session: Session, caller: Caller
+    ) -> None:
+        """Answer a request, or have it run.
+
+        Raises:
+            McpError: it is refused.
+        """
+        method = message.method
+        state = await self.store.find(session.key)
+        if await self._methods.answer(message, session, state):
+            await _answer(exchange, message, {})
+        elif method in MODERN_ONLY or method not in self.methods:
+            raise MethodNotFound(f"Method not found: {show(method)}")
+        else:
+            request, translated = translate_request(message, session, state.log_level)
+            version = session.version
+            await self._run(
+                exchange,
+                session,
+                request,
+                caller=complete_caller(translated, caller),
+                translate=lambda result: translate_result(result, version),
+            )
+
+    async def _run(
+        self,
+        exchange: Exchange,
+        session: Session,
+        request: mcp.Request,
+        *,
+        caller: Caller,
+        translate: Translate,
+        headers: HeaderPairs = (),
+    ) -> None:
+        if self.mux.draining:
+            await _refuse(exchange, refuse_shutdown(caller.request_id))
+            return
+        stream = ResumableStream(exchange, self.replay, session.key, session.version, headers)
+        challenge = None if self.gate is None else self.gate.challenges.challenge
+        sink = CallSink(stream, caller.request_id, request.method, translate, challenge)
+        conversation = Conversation(self.mux, exchange, stream, sink, self.keepalive_seconds)
+        detach = self.store.attach(session.key, conversation.receive)
+        self._conversations.add(conversation)
+        try:
+            if self.stream_seconds is None:
+                await conversation.run(request, caller)
+            else:
+                await stream.run_limited(self.stream_seconds, conversation.run, request, caller)
+        finally:
+            self._conversations.discard(conversation)
+            detach()
+
+    async def _open_session(
+        self, exchange: Exchange, message: RequestMessage, caller: Caller
+    ) -> None:
+        """Answer `initialize`: what the server is and offers is asked of the server."""
+        try:
+            session = read_handshake(message.params, time.time())
+        except InvalidParams as error:
+            await _fail(exchange, message, error)
+            return
+        session_id = seal_session(session, self.mux.keyring, caller.principal)
+        request, translated = make_request("server/discover", {}, message.id, session)
+
+        def translate(result: mcp.Result) -> dict[str, Any]:
+            if not isinstance(result, mcp.DiscoverResult):
+                # For masking, as it is the server's own fault.
+                raise EncodeError(f"server/discover was answered with {type(result).__name__}")
+            return translate_discovery(result, session)
+
+        headers = ((b"mcp-session-id", session_id.encode("ascii")),)
+        await self._run(
+            exchange,
+            session,
+            request,
+            caller=complete_caller(translated, caller),
+            translate=translate,
+            headers=headers,
+        )
+
+    # -- GET and DELETE ------------------------------------------------------------
+
+    async def serve_verb(self, scope: Scope, exchange: Exchange, access: Access | None) -> None:
+        """Answer a GET or a DELETE.
+
+        Raises:
+            ClientGone: the client left before its request was looked at.
+        """
+        refusal = await self._verbs.serve(scope, exchange, access)
+        if refusal is not None:
+            await _refuse(exchange, refusal)
+
+
+async def _answer(exchange: Exchange, message: RequestMessage, result: dict[str, Any]) -> None:
+    await exchange.send_whole(render_json(OK, write_legacy_result(message.id, result)))
+
+
+async def _fail(exchange: Exchange, message: RequestMessage, error: McpError) -> None:
+    """Refuse a request of a session that is all right: with 200, and an error as its answer."""
+    exchange.reporter.refuse(describe_refusal(Refusal(OK, error, message.id)), error)
+    written = write_legacy_error(message.id, message.method, error)
+    await exchange.send_whole(render_json(OK, written))
+
+
+async def _refuse(exchange: Exchange, refusal: Refusal) -> None:
+    exchange.reporter.refuse(describe_refusal(refusal), refusal.error)
+    await exchange.refuse(refusal)

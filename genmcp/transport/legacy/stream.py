@@ -1,0 +1,183 @@
+"""The response to one request of 2025: JSON, or a stream that outlives its connection.
+
+Layer: transport, shell. A connection that is lost cancels nothing in 2025. So nothing
+here raises because the client has gone: what is sent is kept in the replay store, from
+where `genmcp.transport.legacy.resuming` hands it out.
+
+Spec: 2025-11-25 basic/transports#sending-messages-to-the-server
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from genmcp.events import ClientGone
+from genmcp.legacy.versions import JUNE
+from genmcp.transport.reply import OK, STREAM_HEADERS, Chunk, End, Head, render_json
+from genmcp.transport.sse import KEEP_ALIVE, render_event
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from genmcp.legacy.replay import ReplayStore
+    from genmcp.transport.exchange import Exchange
+    from genmcp.transport.reply import HeaderPairs, Part
+
+RETRY_MS: Final = 1_000
+"""How soon a client that lost its connection should come back."""
+
+ORPHAN_SECONDS: Final = 600.0
+"""How long a request goes on whose client has gone and does not come back."""
+
+
+def render_numbered(name: str, number: int, message: bytes) -> bytes:
+    """Return the event that carries `message`, with its id."""
+    return b"id: %s.%d\n%s" % (name.encode("ascii"), number, render_event(message))
+
+
+class ResumableStream:
+    """What one request is answered with. For one task at a time.
+
+    Args:
+        exchange: the request's.
+        replay: keeps what is sent.
+        session_key: whose stream it is.
+        version: the protocol version of the session.
+        headers: what the response says besides.
+
+    Attributes:
+        scope: the work for the request is done in it; cancelled when nobody comes back.
+        done: whether the response is complete, or on its way.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        replay: ReplayStore,
+        session_key: str,
+        version: str,
+        headers: HeaderPairs = (),
+    ) -> None:
+        self.scope = trio.CancelScope()
+        self.done = False
+        self._exchange = exchange
+        self._replay = replay
+        self._id = secrets.token_urlsafe(12)
+        self._name = (session_key, self._id)
+        self._version = version
+        self._headers = headers
+        self._idle = True
+        self._gone = False
+        self._number = 0
+        self._opened = trio.Event()
+        self._writing = trio.Lock()
+
+    async def open(self) -> None:
+        """Make the response a stream, if it is none yet."""
+        if not self._idle:
+            return
+        self._idle = False
+        self._opened.set()
+        self._replay.open(self._name)
+        # Clients of June take an event without data for a broken message.
+        start = KEEP_ALIVE
+        if self._version != JUNE:
+            start = b"id: %s.0\nretry: %d\ndata: \n\n" % (self._id.encode("ascii"), RETRY_MS)
+        await self._write((Head(OK, (*STREAM_HEADERS, *self._headers)), Chunk(start)))
+
+    async def comment(self) -> None:
+        """Show that the request lives."""
+        if self._idle:
+            await self.open()
+        else:
+            await self._write((Chunk(KEEP_ALIVE),))
+
+    async def send(self, message: bytes) -> None:
+        """Send a message, and go on."""
+        await self.open()
+        await self._write((Chunk(self._keep(message)),))
+
+    async def finish(self, message: bytes, status: int = OK, headers: HeaderPairs = ()) -> None:
+        """Send the last message. The status counts only if it is the first, too."""
+        self.done = True
+        if self._idle:
+            whole = render_json(status, message, (*self._headers, *headers))
+            await self._write((whole,))
+            return
+        event = self._keep(message)
+        self._replay.end(self._name)
+        await self._write((Chunk(event), End()))
+
+    async def end(self) -> None:
+        """End without a last message, which is what follows a cancellation."""
+        await self.open()
+        self.done = True
+        self._replay.end(self._name)
+        await self._write((Chunk(KEEP_ALIVE), End()))
+
+    async def run_limited(
+        self, seconds: float, run: Callable[[Any, Any], Awaitable[None]], *args: Any
+    ) -> None:
+        """Run what writes here; close the connection once it has streamed for so long.
+
+        The client comes back for the rest, if it got an event to come back to.
+
+        Spec: 2025-11-25 basic/transports#sending-messages-to-the-server
+        """
+        if self._exchange.http1:
+            # Nobody may wait on this connection for what is still being worked on.
+            self._headers = (*self._headers, (b"connection", b"close"))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._hand_over_after, seconds)
+            await run(*args)
+            nursery.cancel_scope.cancel()
+
+    async def _hand_over_after(self, seconds: float) -> None:
+        await self._opened.wait()
+        await trio.sleep(seconds)
+        if self._version != JUNE and not (self.done or self._gone):
+            await self._write((Chunk(KEEP_ALIVE), End()))
+            self.lose_client()
+
+    def drop_headers(self) -> None:
+        """Say nothing besides, if nothing was said yet."""
+        self._headers = ()
+
+    def lose_client(self) -> None:
+        """The connection is lost; what is sent from now on waits for the client. Repeatable."""
+        if not self._gone:
+            self._gone = True
+            self.scope.deadline = trio.current_time() + ORPHAN_SECONDS
+
+    def forget(self) -> None:
+        """Nothing follows, whatever became of the request."""
+        self._replay.end(self._name)
+
+    def _keep(self, message: bytes) -> bytes:
+        self._number += 1
+        event = render_numbered(self._id, self._number, message)
+        self._replay.append(self._name, event)
+        return event
+
+    async def _write(self, parts: Sequence[Part]) -> None:
+        async with self._writing:
+            await self._write_alone(parts)
+
+    async def _write_alone(self, parts: Sequence[Part]) -> None:
+        if self._replay.is_read(self._name):
+            # It came back, on another connection: each message goes out on one.
+            self.scope.deadline = trio.current_time() + ORPHAN_SECONDS
+        if self._gone:
+            await trio.lowlevel.checkpoint()
+            return
+        if self._replay.was_claimed(self._name):
+            # Not ended: on a connection that is whole, the next request would wait for us.
+            self.lose_client()
+            return
+        try:
+            await self._exchange.send_parts(parts)
+        except ClientGone:
+            self.lose_client()

@@ -1,0 +1,126 @@
+"""GET and DELETE of a session.
+
+Layer: transport, shell.
+
+Spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server, #session-management
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+
+from genmcp.errors import InternalError, InvalidRequest, MethodNotFound
+from genmcp.legacy.store import SessionEnded, SessionState
+from genmcp.telemetry import RefusalReason
+from genmcp.transport import headers as header
+from genmcp.transport.inbound import Refusal, refuse_missing_session, refuse_verb
+from genmcp.transport.legacy.listening import LISTEN, Listening
+from genmcp.transport.legacy.resuming import resume_stream
+from genmcp.transport.reply import OK, Whole, find_delay, find_status
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from genmcp.access import Access
+    from genmcp.caller import Caller
+    from genmcp.legacy.replay import ReplayStore
+    from genmcp.legacy.session import Session
+    from genmcp.legacy.store import SessionStore
+    from genmcp.mcp import v2607 as mcp
+    from genmcp.mux import Mux
+    from genmcp.transport.exchange import Exchange, Scope
+    from genmcp.transport.legacy.admission import SessionAdmission
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class SessionVerbs:
+    """Answers them; the attributes are those of `LegacyEndpoint`."""
+
+    mux: Mux
+    methods: Collection[str]
+    store: SessionStore
+    replay: ReplayStore
+    admission: SessionAdmission
+    keepalive_seconds: float
+
+    async def serve(
+        self, scope: Scope, exchange: Exchange, access: Access | None
+    ) -> Refusal | None:
+        """Answer a GET or a DELETE, or return a refusal to send.
+
+        Raises:
+            ClientGone: the client left before its request was looked at.
+        """
+        headers = exchange.headers
+        if exchange.verb == "GET" and b"text/event-stream" not in _lower(
+            headers.get(header.ACCEPT)
+        ):
+            return refuse_verb("GET", ("POST", "DELETE"))
+        for spelling in ("MCP-Session-Id", "MCP-Protocol-Version", "Last-Event-ID"):
+            if spelling in headers.repeated:
+                return Refusal(400, InvalidRequest(f"The header {spelling} was sent repeatedly"))
+        session_id = headers.get(header.SESSION_ID)
+        if session_id is None:
+            return refuse_missing_session()
+        caller = await self.admission.identify(scope, exchange, access, None)
+        if isinstance(caller, Refusal):
+            return caller
+        named = headers.get(header.PROTOCOL_VERSION)
+        version = None if named is None else named.decode("latin-1")
+        session = await self.admission.find_session(session_id.decode("latin-1"), version, caller)
+        if isinstance(session, Refusal):
+            return session
+        if exchange.verb == "DELETE":
+            await self._end_session(exchange, session)
+            return None
+        if self.mux.draining:
+            return refuse_shutdown(None)
+        event_id = headers.get(header.LAST_EVENT_ID)
+        if event_id:
+            return await resume_stream(
+                exchange, self.replay, session.key, event_id, self.keepalive_seconds
+            )
+        return await self._listen(exchange, session, caller)
+
+    async def _end_session(self, exchange: Exchange, session: Session) -> None:
+        await self.store.put(session.key, SessionState(ended=True), session.expires_at)
+        await self.store.publish(session.key, SessionEnded())
+        await exchange.send_early(Whole(204, (), b""))
+
+    async def _listen(self, exchange: Exchange, session: Session, caller: Caller) -> Refusal | None:
+        if LISTEN not in self.methods:
+            return refuse_verb("GET", ("POST", "DELETE"))
+        listening = Listening(
+            self.mux,
+            self.store,
+            session,
+            caller=caller,
+            exchange=exchange,
+            keepalive_seconds=self.keepalive_seconds,
+        )
+        error = await listening.run(max(0.0, session.expires_at - time.time()))
+        match error:
+            case None:
+                return None
+            case MethodNotFound():
+                return refuse_verb("GET", ("POST", "DELETE"))
+            case _:
+                status = find_status(error)
+                return Refusal(400 if status == OK else status, error, headers=find_delay(error))
+
+
+def refuse_shutdown(request_id: mcp.RequestId | None) -> Refusal:
+    """Return the refusal of what comes while the server shuts down."""
+    return Refusal(
+        503,
+        InternalError("The server is shutting down"),
+        request_id,
+        reason=RefusalReason.SHUTTING_DOWN,
+    )
+
+
+def _lower(value: bytes | None) -> bytes:
+    return b"" if value is None else value.lower()
