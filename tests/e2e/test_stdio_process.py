@@ -7,6 +7,8 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -198,16 +200,47 @@ def test_terminal_is_served_and_left_as_it_was(tmp_path: Path) -> None:
         os.close(theirs)
 
 
-def test_closed_stdin_is_said_in_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(APP, encoding="utf-8")
-    closing = "import os, sys; os.close(0); os.execv(sys.argv[1], sys.argv[1:])"
-    done = subprocess.run(
-        [sys.executable, "-c", closing, *command(tmp_path)],
-        capture_output=True,
-        timeout=HANG_GUARD_SECONDS,
-        check=False,
+@pytest.mark.parametrize(("fd", "name"), [(0, "stdin"), (1, "stdout")])
+def test_closed_stream_is_said_in_a_sentence(tmp_path: Path, fd: int, name: str) -> None:
+    done = run_without(fd, tmp_path)
+    assert done.returncode == 1
+    assert f"{name} is closed".encode() in done.stderr
+    assert done.stdout == b""
+
+
+def test_without_a_stderr_tools_print_to_nowhere(tmp_path: Path) -> None:
+    done = run_without(2, tmp_path)
+    assert done.returncode == 0
+    [line] = done.stdout.splitlines()
+    assert b"said ''" in line
+
+
+def run_without(fd: int, directory: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run the server with this descriptor closed; a tool is called that prints."""
+    (directory / "app.py").write_text(APP, encoding="utf-8")
+    closing = f"import os, sys; os.close({fd}); os.execv(sys.argv[1], sys.argv[1:])"
+    python = subprocess.Popen(
+        [sys.executable, "-c", closing, *command(directory)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    assert done.returncode == 1
-    assert b"stdin is closed" in done.stderr
-    assert done.stdout == b""
+    assert python.stdin is not None
+    assert python.stdout is not None
+    assert python.stderr is not None
+    with python:
+        killer = threading.Timer(HANG_GUARD_SECONDS, python.kill)
+        killer.start()
+        with suppress(BrokenPipeError):
+            python.stdin.write(call(1, "noise"))
+            python.stdin.flush()
+        # Its input ends when it has answered: a child process takes its time.
+        stdout = python.stdout.readline()
+        with suppress(BrokenPipeError):
+            python.stdin.close()
+        stdout += python.stdout.read()
+        stderr = python.stderr.read()
+        status = python.wait()
+        killer.cancel()
+    return subprocess.CompletedProcess([], status, stdout, stderr)

@@ -58,11 +58,9 @@ class StandardStreams:
 
     def _turn_away(self) -> None:
         os.dup2(self._nothing.fileno(), _IN)
-        try:
-            os.dup2(_ERR, _OUT)
-        except OSError:  # there is no stderr
-            with Path(os.devnull).open("wb") as nowhere:
-                os.dup2(nowhere.fileno(), _OUT)
+        # A process without a stderr prints to nowhere.
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno() if self._instead is None else _ERR, _OUT)
         # What was printed before, and is still in the buffer, goes the same way.
         _flush(self._text_out)
         sys.stdin = self._nothing
@@ -91,7 +89,7 @@ class StandardStreams:
 def _keep(fd: int, name: str, opened: contextlib.ExitStack) -> int:
     """Return another descriptor for the same, which no child inherits."""
     try:
-        kept = os.dup(fd)
+        kept = _copy(fd)
     except OSError as error:
         raise OSError(error.errno, f"{name} is closed; there is no client to serve") from None
     opened.callback(os.close, kept)
@@ -100,6 +98,15 @@ def _keep(fd: int, name: str, opened: contextlib.ExitStack) -> int:
 
         msvcrt.setmode(kept, os.O_BINARY)
     return kept
+
+
+def _copy(fd: int) -> int:
+    if sys.platform == "win32":
+        return os.dup(fd)
+    import fcntl  # noqa: PLC0415 - there is none on Windows
+
+    # Not the place of a standard stream that is closed: it would be taken for that one.
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _ERR + 1)
 
 
 def _flush(text: TextIO | None) -> None:
