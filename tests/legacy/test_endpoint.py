@@ -634,3 +634,24 @@ async def test_methods_of_the_servers_own_are_served_to_both_eras() -> None:
     assert await client.result("own/method", {"a": 1}) == {"got": 1}
     wrong = await client.ask("own/method", {"_meta": {"progressToken": []}})
     assert wrong["error"]["code"] == -32602
+
+
+async def test_a_stream_that_ends_just_then_is_not_handed_over(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    served = Served()
+    client = await open_client(served, legacy_stream_seconds=5.0)
+    connection = client.connect(client.request("tools/call", WORK))
+
+    async def send_slowly(message: Any) -> None:
+        if not message.get("more_body", True):
+            await trio.sleep(10)
+        await connection.send(message)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(client.app, connection.scope, connection.receive, send_slowly)
+        await trio.sleep(4)
+        served.work.finish.set()
+    assert messages(connection)[-1]["id"] == client.ids
+    assert connection.complete
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]

@@ -138,9 +138,13 @@ class ResumableStream:
     async def _hand_over_after(self, seconds: float) -> None:
         await self._opened.wait()
         await trio.sleep(seconds)
-        if self._version != JUNE and not (self.done or self._gone):
-            await self._write((Chunk(KEEP_ALIVE), End()))
-            self.lose_client()
+        if self._version == JUNE:
+            return
+        async with self._writing:
+            # Only now is it known what the last to write has written.
+            if not (self.done or self._gone):
+                await self._write_alone((Chunk(KEEP_ALIVE), End()))
+                self.lose_client()
 
     def drop_headers(self) -> None:
         """Say nothing besides, if nothing was said yet."""
