@@ -172,7 +172,7 @@ class Connection:
                 return None
             requests.feed(data)
         self.deadline = math.inf
-        return requests.requests.popleft()
+        return requests.requests.pop(0)
 
     @property
     def _head_seconds(self) -> float:
