@@ -42,7 +42,9 @@ _HOW: Final = """\
 - `import` is of `genmcp`, `mcp.server`, `fastmcp.FastMCP` (as `fastmcp` alone puts off all
   its work) and `@modelcontextprotocol/server`, in a new process.
 - Two workers and the load are three processes: on fewer than three cores they are in each
-  other's way.
+  other's way. They are run by `genmcp serve --workers`, which also has the garbage
+  collector run less often, and a process alone by `serve`, which leaves that to its
+  caller: their ratio has both in it.
 - The bare limit is a trio loop that parses requests with httptools and answers all of
   them with the same bytes: what a server on trio in one process could reach at most.
 """
