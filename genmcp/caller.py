@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from genmcp.errors import InvalidParams
+from genmcp.mcp import v2607 as mcp
+from genmcp.wire.codec import DecodeError, decode
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from genmcp.access import Access
-    from genmcp.mcp import v2607 as mcp
 
 
 @attrs.frozen(kw_only=True)
@@ -128,3 +131,36 @@ class CallerFacts:
     def param_headers(self) -> Mapping[str, str | None] | None:
         """See `Caller.param_headers`."""
         return self.caller.param_headers
+
+
+def read_caller(
+    request_id: mcp.RequestId,
+    request: mcp.Request,
+    meta: dict[str, Any],
+    param_headers: Mapping[str, str | None] | None = None,
+) -> Caller:
+    """Return who calls, without `assigns` and `principal`.
+
+    Raises:
+        InvalidParams: a key of `_meta` has a value of the wrong type, such as a log
+            level that does not exist. Only a method outside the vocabulary gets this
+            far with one.
+    """
+    typed: mcp.RequestMetaObject
+    if isinstance(request, mcp.UnknownRequest):
+        try:
+            typed = decode(mcp.RequestMetaObject, meta)
+        except DecodeError as error:
+            raise InvalidParams(f"params._meta: {error}", data={"path": "params._meta"}) from None
+    else:
+        typed = request.params.meta
+    return Caller(
+        request_id=request_id,
+        protocol_version=typed.protocol_version,
+        client_capabilities=typed.client_capabilities,
+        client_info=typed.client_info,
+        progress_token=typed.progress_token,
+        log_level=typed.log_level,
+        meta=meta,
+        param_headers=param_headers,
+    )

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from genmcp.caller import Caller
+from genmcp.caller import Caller, read_caller
 from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
-from genmcp.wire.codec import DecodeError, decode
 from genmcp.wire.messages import decode_request
 
 if TYPE_CHECKING:
@@ -46,32 +45,7 @@ def translate_request(
     params = {name: value for name, value in (message.params or {}).items() if name not in _DROPPED}
     meta = params["_meta"] = _complete_meta(params.get("_meta"), session, log_level)
     request = decode_request(message.method, params)
-    return request, make_caller(message.id, request, meta)
-
-
-def make_caller(request_id: mcp.RequestId, request: mcp.Request, meta: dict[str, Any]) -> Caller:
-    """Return who calls, as the completed `_meta` says.
-
-    Raises:
-        InvalidParams: `_meta` has something of the wrong type.
-    """
-    typed: mcp.RequestMetaObject
-    if isinstance(request, mcp.UnknownRequest):
-        try:
-            typed = decode(mcp.RequestMetaObject, meta)
-        except DecodeError as error:
-            raise InvalidParams(f"params._meta: {error}", data={"path": "params._meta"}) from None
-    else:
-        typed = request.params.meta
-    return Caller(
-        request_id=request_id,
-        protocol_version=typed.protocol_version,
-        client_capabilities=typed.client_capabilities,
-        client_info=typed.client_info,
-        progress_token=typed.progress_token,
-        log_level=typed.log_level,
-        meta=meta,
-    )
+    return request, read_caller(message.id, request, meta)
 
 
 def make_request(
@@ -80,7 +54,7 @@ def make_request(
     """Return a request that the rim makes on behalf of a session."""
     meta = _complete_meta(None, session, None)
     request = decode_request(method, {**params, "_meta": meta})
-    return request, make_caller(request_id, request, meta)
+    return request, read_caller(request_id, request, meta)
 
 
 def _complete_meta(

@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
-from genmcp.caller import Caller
 from genmcp.errors import HeaderMismatch, InvalidParams, UnsupportedProtocolVersion
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport import headers as header
 from genmcp.transport.headers import decode_value, show
-from genmcp.wire.codec import DecodeError, decode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -171,36 +169,3 @@ def describe_unknown(method: str) -> str:
     if method == _HANDSHAKE:
         return f"There is no {_HANDSHAKE} in protocol version {', '.join(SUPPORTED_VERSIONS)}"
     return f"Method not found: {show(method)}"
-
-
-def read_caller(
-    request_id: mcp.RequestId,
-    request: mcp.Request,
-    meta: dict[str, Any],
-    param_headers: Mapping[str, str | None] | None,
-) -> Caller:
-    """Return who calls, without `assigns` and `principal`.
-
-    Raises:
-        InvalidParams: a key of `_meta` has a value of the wrong type, such as a log
-            level that does not exist. Only a method outside the vocabulary gets this
-            far with one.
-    """
-    typed: mcp.RequestMetaObject
-    if isinstance(request, mcp.UnknownRequest):
-        try:
-            typed = decode(mcp.RequestMetaObject, meta)
-        except DecodeError as error:
-            raise InvalidParams(f"params._meta: {error}", data={"path": "params._meta"}) from None
-    else:
-        typed = request.params.meta
-    return Caller(
-        request_id=request_id,
-        protocol_version=typed.protocol_version,
-        client_capabilities=typed.client_capabilities,
-        client_info=typed.client_info,
-        progress_token=typed.progress_token,
-        log_level=typed.log_level,
-        meta=meta,
-        param_headers=param_headers,
-    )

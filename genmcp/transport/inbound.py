@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
+from genmcp.caller import read_caller
 from genmcp.errors import (
     InvalidParams,
     InvalidRequest,
@@ -44,7 +45,6 @@ from genmcp.transport.envelope import (
     check_mirrors,
     check_version,
     describe_unknown,
-    read_caller,
     read_meta,
 )
 from genmcp.transport.headers import RequestHeaders, read_params, show

@@ -45,7 +45,7 @@ class Notes(
     """One note."""
 
     async def list_resources(self, cursor: Any, channel: Channel) -> list[mcp.Resource]:
-        return [mcp.Resource(uri="note://work/1", name="one", mime_type="text/plain", size=3)]
+        return [mcp.Resource(uri="note://desk/1", name="one", mime_type="text/plain", size=3)]
 
     async def read(self, target: Mapping[str, str], channel: Channel) -> Any:
         if target["id"] == "0":
@@ -88,7 +88,7 @@ async def test_resources_bring_the_capability_and_are_listed() -> None:
         assert capabilities.resources is not None
         assert capabilities.prompts is None
         [listed] = await client.list_all_resources()
-        assert (listed.uri, listed.mime_type, listed.size) == ("note://work/1", "text/plain", 3)
+        assert (listed.uri, listed.mime_type, listed.size) == ("note://desk/1", "text/plain", 3)
         [template] = await client.list_all_resource_templates()
         assert template == mcp.ResourceTemplate(
             uri_template="note://{folder}/{id}", name="Note", description="One note."
@@ -139,12 +139,12 @@ async def test_own_repository_answers_without_asking_extensions() -> None:
 @pytest.mark.parametrize(
     "uri",
     [
-        "note://work/0",  # the repository says so
-        "note://work",  # the template does not match
-        "note://work/1/2",
-        "note://work/../secret",
-        "note://work/%2e%2e",
-        "note://work/%00",
+        "note://desk/0",  # the repository says so
+        "note://desk",  # the template does not match
+        "note://desk/1/2",
+        "note://desk/../secret",
+        "note://desk/%2e%2e",
+        "note://desk/%00",
         "other://x",  # nobody's
         "note:/",
     ],

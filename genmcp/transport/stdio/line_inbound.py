@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import attrs
 
+from genmcp.caller import read_caller
 from genmcp.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, ParseError
 from genmcp.mcp import v2607 as mcp
 from genmcp.setting import describe_setting
-from genmcp.transport.envelope import check_served, describe_unknown, read_caller, read_meta
+from genmcp.transport.envelope import check_served, describe_unknown, read_meta
 from genmcp.transport.headers import RequestHeaders
 from genmcp.transport.inbound import ReceivedNotification, ReceivedRequest, Refusal
 from genmcp.transport.stdio.line_splitter import OverlongLine
