@@ -76,6 +76,10 @@ from genmcp.errors import (
 )
 from genmcp.event_bus import Change, EventBus
 from genmcp.events import EncodeError
+from genmcp.legacy.memory_replay import MemoryReplayStore
+from genmcp.legacy.memory_store import MemorySessionStore
+from genmcp.legacy.replay import Missed, ReplayStore, StreamLost
+from genmcp.legacy.store import SessionState, SessionStore
 from genmcp.limits import RateLimit
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET, Unset
@@ -152,7 +156,10 @@ __all__ = [
     "Listening",
     "MailboxFull",
     "McpError",
+    "MemoryReplayStore",
+    "MemorySessionStore",
     "MethodNotFound",
+    "Missed",
     "MissingRequiredClientCapability",
     "NotFound",
     "Observer",
@@ -166,13 +173,17 @@ __all__ = [
     "RateLimit",
     "ReadReply",
     "RefusalReason",
+    "ReplayStore",
     "Reply",
     "RequestRefused",
     "ResourceRepo",
     "ResourceRepoSource",
     "SchemaError",
     "Server",
+    "SessionState",
+    "SessionStore",
     "Stream",
+    "StreamLost",
     "StreamableHTTP",
     "SubscriptionCapabilities",
     "SubscriptionHandler",

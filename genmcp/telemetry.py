@@ -108,6 +108,9 @@ class RefusalReason(enum.StrEnum):
     """The caller has reached a limit: 429."""
     OVERLOADED = "overloaded"
     """The server has reached a limit: 503."""
+    STORE = "store"
+    """What is remembered of the sessions of 2025 cannot be reached now, or took too long:
+    503. See `SessionStore`."""
     IDENTITY = "identity"
     """It cannot be found out now who is calling: what verifies access tokens is away, or
     took too long: 503."""

@@ -14,7 +14,11 @@ the rim, and only there; all that gets further is the channel's `protocol_versio
     failures    errors with the codes of 2025
     questions   what `InputRequired` asks, as requests of the server
     store       what no token can hold: an ended session, a log level, a subscription
+    signals     what the requests of one session tell each other, as bytes
     replay      the events of streams, for clients that lost their connection
+    memory_store, memory_replay
+                both, for one process
+    guard       both, for who uses them: what fails or hangs fails one client
 
 `genmcp.transport.legacy` puts it on HTTP.
 

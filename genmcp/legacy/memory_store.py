@@ -6,16 +6,22 @@ that set nothing are not in it at all.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections import OrderedDict
+from contextlib import asynccontextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Final
+
+import attrs
 
 from genmcp.legacy.store import UNTOUCHED, SessionState, SessionStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable
 
-    from genmcp.legacy.store import Detach, Signal
+    from genmcp.legacy.store import Receive
+    from genmcp.mcp import v2607 as mcp
 
 MAX_ENDED: Final = 100_000
 """How many ended sessions are remembered. An id is some 300 bytes, its key 22."""
@@ -25,15 +31,22 @@ MAX_STATE_BYTES: Final = 32 * 1024 * 1024
 first: its client hears of fewer changes, or of fewer logs, and can set it again."""
 
 _BASE_BYTES: Final = 400
+_LOOKED_AT: Final = 16
 
 
 class MemorySessionStore(SessionStore):
-    """Keeps sessions in memory.
+    """Keeps sessions in the memory of one process, within bounds. See `SessionStore`.
+
+    Full, it forgets of the sessions that live the one used least lately, and of the ended
+    ones the one that was ended first.
 
     Args:
         max_ended: how many ended sessions are remembered.
         max_state_bytes: about how much memory the others may take.
         clock: returns the time in seconds since the epoch.
+
+    Raises:
+        ValueError: a bound is not positive.
     """
 
     def __init__(
@@ -43,6 +56,11 @@ class MemorySessionStore(SessionStore):
         max_state_bytes: int = MAX_STATE_BYTES,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        for name, bound in (("max_ended", max_ended), ("max_state_bytes", max_state_bytes)):
+            if bound <= 0:
+                raise ValueError(f"{name} must be positive, got {bound!r}")
+        # Nobody else has this memory.
+        self.reach = secrets.token_hex(4)
         self._max_ended = max_ended
         self._max_state_bytes = max_state_bytes
         self._clock = clock
@@ -50,7 +68,7 @@ class MemorySessionStore(SessionStore):
         self._ended: OrderedDict[str, float] = OrderedDict()
         self._states: OrderedDict[str, tuple[SessionState, float]] = OrderedDict()
         self._state_bytes = 0
-        self._receivers: dict[str, list[Callable[[Signal], None]]] = {}
+        self._receivers: dict[str, list[Receive]] = {}
 
     def __len__(self) -> int:
         """How many sessions something is remembered of."""
@@ -71,36 +89,63 @@ class MemorySessionStore(SessionStore):
         self._states.move_to_end(key)
         return found[0]
 
-    async def put(self, key: str, state: SessionState, expires_at: float) -> None:
-        """See `SessionStore.put`."""
+    async def end(self, key: str, expires_at: float) -> None:
+        """See `SessionStore.end`."""
         self._forget_expired()
         self._drop(key)
-        if state.ended:
-            self._ended[key] = expires_at
-            while len(self._ended) > self._max_ended:
-                self._ended.popitem(last=False)
-        elif key not in self._ended and state != UNTOUCHED:
-            self._states[key] = state, expires_at
-            self._state_bytes += _weigh(state)
-            while self._state_bytes > self._max_state_bytes:
-                self._drop(next(iter(self._states)))
+        self._ended[key] = expires_at
+        while len(self._ended) > self._max_ended:
+            self._ended.popitem(last=False)
 
-    async def publish(self, key: str, signal: Signal) -> None:
+    async def set_log_level(self, key: str, level: mcp.LoggingLevel, expires_at: float) -> None:
+        """See `SessionStore.set_log_level`."""
+        self._put(key, attrs.evolve(self._look(key), log_level=level), expires_at)
+
+    async def watch(self, key: str, uri: str, expires_at: float) -> None:
+        """See `SessionStore.watch`."""
+        state = self._look(key)
+        if uri not in state.watched:
+            self._put(key, attrs.evolve(state, watched=(*state.watched, uri)), expires_at)
+
+    async def unwatch(self, key: str, uri: str, expires_at: float) -> None:
+        """See `SessionStore.unwatch`."""
+        state = self._look(key)
+        if uri in state.watched:
+            left = tuple(other for other in state.watched if other != uri)
+            self._put(key, attrs.evolve(state, watched=left), expires_at)
+
+    async def publish(self, key: str, signal: bytes) -> None:
         """See `SessionStore.publish`."""
         for receive in tuple(self._receivers.get(key, ())):
             receive(signal)
 
-    def attach(self, key: str, receive: Callable[[Signal], None]) -> Detach:
+    @asynccontextmanager
+    async def attach(self, key: str, receive: Receive) -> AsyncGenerator[None]:
         """See `SessionStore.attach`."""
         self._receivers.setdefault(key, []).append(receive)
-
-        def detach() -> None:
+        try:
+            yield
+        finally:
             receivers = self._receivers[key]
             receivers.remove(receive)
             if not receivers:
                 del self._receivers[key]
 
-        return detach
+    # -- inside ------------------------------------------------------------------
+
+    def _look(self, key: str) -> SessionState:
+        found = self._states.get(key)
+        return UNTOUCHED if found is None else found[0]
+
+    def _put(self, key: str, state: SessionState, expires_at: float) -> None:
+        self._forget_expired()
+        self._drop(key)
+        if key in self._ended or state == UNTOUCHED:
+            return
+        self._states[key] = state, expires_at
+        self._state_bytes += _weigh(state)
+        while self._state_bytes > self._max_state_bytes:
+            self._drop(next(iter(self._states)))
 
     def _drop(self, key: str) -> None:
         found = self._states.pop(key, None)
@@ -109,22 +154,13 @@ class MemorySessionStore(SessionStore):
 
     def _forget_expired(self) -> None:
         now = self._clock()
-        for key in [key for key, (_, expires_at) in _first(self._states) if expires_at <= now]:
-            self._drop(key)
+        # A few at a time: each change looks at those that nobody touched for longest.
+        oldest = tuple(islice(self._states.items(), _LOOKED_AT))
+        for key, (_, expires_at) in oldest:
+            if expires_at <= now:
+                self._drop(key)
         while self._ended and next(iter(self._ended.values())) <= now:
             self._ended.popitem(last=False)
-
-
-def _first(
-    states: OrderedDict[str, tuple[SessionState, float]],
-) -> list[tuple[str, tuple[SessionState, float]]]:
-    # A few at a time: each `put` looks at those that nobody touched for longest.
-    found: list[tuple[str, tuple[SessionState, float]]] = []
-    for item in states.items():
-        found.append(item)
-        if len(found) == 16:  # noqa: PLR2004
-            break
-    return found
 
 
 def _weigh(state: SessionState) -> int:

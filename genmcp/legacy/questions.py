@@ -9,8 +9,9 @@ Spec: 2025-11-25 client/elicitation, client/sampling, client/roots
 
 from __future__ import annotations
 
+import re
 import secrets
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import attrs
 
@@ -22,6 +23,8 @@ from genmcp.wire.json_text import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_QUESTION_ID: Final = re.compile(r"genmcp-([A-Za-z0-9_-]*)\.[0-9a-f]{24}\Z")
 
 
 class QuestionFailed(InternalError):
@@ -82,17 +85,30 @@ class Question:
 
 
 def translate_questions(
-    asked: Mapping[str, mcp.InputRequest], version: str
+    asked: Mapping[str, mcp.InputRequest], version: str, reach: str = ""
 ) -> tuple[Question, ...]:
     """Return questions as requests of `version`.
+
+    Args:
+        asked: the questions.
+        version: the session's.
+        reach: where their answers can be taken; see `SessionStore.reach`.
 
     Raises:
         QuestionFailed: that version cannot ask one of them.
     """
-    return tuple(_translate(key, question, version) for key, question in asked.items())
+    return tuple(_translate(key, question, version, reach) for key, question in asked.items())
 
 
-def _translate(key: str, question: mcp.InputRequest, version: str) -> Question:
+def is_within_reach(question_id: mcp.RequestId, reach: str) -> bool:
+    """Tell whether the answer to a question can be taken here, if it is one of ours."""
+    if not isinstance(question_id, str):
+        return True
+    found = _QUESTION_ID.match(question_id)
+    return found is None or found[1] == reach
+
+
+def _translate(key: str, question: mcp.InputRequest, version: str, reach: str) -> Question:
     wire: dict[str, Any] = encode(question)
     params: dict[str, Any] | None = wire.get("params")
     match question:
@@ -104,7 +120,8 @@ def _translate(key: str, question: mcp.InputRequest, version: str) -> Question:
             params = _simplify_sampling(params or {})
         case _:
             pass
-    return Question(key, f"genmcp-{secrets.token_hex(12)}", question.method, params)
+    question_id = f"genmcp-{reach}.{secrets.token_hex(12)}"
+    return Question(key, question_id, question.method, params)
 
 
 # -- 2025-06-18 ------------------------------------------------------------------

@@ -1,39 +1,37 @@
 """The events of streams, kept for clients that lost their connection.
 
-Layer: legacy. In 2025 a lost connection cancels nothing: the call goes on, and its client
-may come back and ask for what it missed, by the id of the last event it saw. Only what
-was sent as a stream is kept, for a while, and within a fixed amount of memory.
+Layer: legacy, contract. In 2025 a lost connection cancels nothing: the call goes on, and its
+client may come back and ask for what it missed, by the id of the last event it saw. Only
+what was sent as a stream is kept, for a while, and within a bound.
+
+`genmcp.legacy.memory_replay` has the one that serves one process. Who reads a stream, and
+that the connection before is not written to any more, is told by signals: see
+`genmcp.legacy.store`.
 
 Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from typing import Final, TypeAlias
+from abc import ABC, abstractmethod
+from typing import Final
 
 import attrs
 import trio
 
-MAX_BYTES: Final = 16 * 1024 * 1024
-"""How much of all streams together is kept. The first to be forgotten are those that have
-ended, and of those the oldest."""
-
-STREAM_BYTES: Final = 1024
-"""What a stream takes that has said nothing yet."""
-
-MAX_STREAM_BYTES: Final = 1024 * 1024
-"""How much of one stream is kept; of its oldest events, nothing."""
-
 KEPT_SECONDS: Final = 300.0
-"""How long a stream is kept that has ended."""
+"""How long a stream is kept that has ended, or whose writer is not heard of any more."""
 
-StreamName: TypeAlias = tuple[str, str]
-"""The key of a session, and the name of a stream of it."""
+POLL_SECONDS: Final = 0.25
+"""How often a store is asked that does not say when something follows."""
 
 
 class StreamLost(Exception):
-    """What followed that event is not known, or not any more."""
+    """What followed that event is not known, or not any more.
+
+    Wire form: HTTP 400 and -32600 for who comes back with `Last-Event-ID`. A response that
+    has begun is cut off, so that what was sent does not pass for all there is.
+    """
 
 
 @attrs.frozen
@@ -42,164 +40,96 @@ class Missed:
 
     Attributes:
         events: in order, each with its number.
-        over: nothing will follow: the stream has ended, or another reader took it over.
+        over: nothing will follow these: they are the last, and the stream has ended.
     """
 
     events: tuple[tuple[int, bytes], ...]
     over: bool
 
 
-@attrs.define(eq=False)
-class _Stream:
-    events: deque[tuple[int, bytes]] = attrs.field(factory=deque[tuple[int, bytes]])
-    size: int = 0
-    first: int = 1
-    last: int = 0
-    ended_at: float | None = None
-    reader: int = 0
-    reading: bool = False
-    news: trio.lowlevel.ParkingLot = attrs.field(factory=trio.lowlevel.ParkingLot)
+class ReplayStore(ABC):
+    """Keeps what streams said, for clients that come back.
 
+    Handed in as `StreamableHTTP(replay_store=...)`. Processes that hand in stores with one
+    memory behind them let a client come back to any of them; they should share a
+    `SessionStore`, too, by which the one that works hears that its client is there again.
+    `MemoryReplayStore`, the default, is the memory of one process.
 
-class ReplayStore:
-    """Keeps what streams said, in the memory of one process.
+    A stream is named by at most 64 characters: letters, digits, `-`, `_` and one dot. No
+    client can name a stream of another session. One process writes it, and numbers its
+    events from 1; any number may read.
 
-    One reader follows a stream at a time: each message goes out on one connection.
+    **When a method is called.** On the event loop, by one task for what is written to one
+    stream, one call after the other, and by any number of tasks that read.
 
-    Args:
-        max_bytes: of all streams together.
-        max_stream_bytes: of one stream.
-        kept_seconds: how long a stream is kept after its end.
+    **Ordering.** What was appended is read by every `read` that comes after the return, in
+    every process, in the order of the numbers and without gaps.
+
+    **Bounds.** A stream has no end that is known before, so the store sets the bounds: of
+    one stream, of all, and of the time a stream is kept after its end. What does not fit is
+    forgotten, and read as `StreamLost`: of one stream the oldest events first, of all streams
+    those first that have ended. A stream that has not ended is said to `keep` whenever it
+    is silent for `keepalive_seconds`; one of which nothing is heard for some minutes is to
+    be forgotten, as its writer has died.
+
+    **Failing.** A method may raise any exception, and is given up after `timeout_seconds`.
+    Either is logged once, until that method works again. A stream that cannot be kept goes
+    on, and its events have no ids from then on: its client hears all, as long as it stays.
+    One that comes back when the store fails gets HTTP 503 with `Retry-After` and -32603, or,
+    later, is cut off.
+
+    Cancellation: as usual, at any `await`; what was stored then is not said.
+
+    `genmcp.testing.check_replay_store` tells whether a store keeps all this.
+
+    Attributes:
+        timeout_seconds: how long each of the methods but `wait` may take.
+        reach: which stores this one reaches: those with the same text here; as
+            `SessionStore.reach`. It is part of the ids of events, so that one who comes back
+            to a process that cannot know the stream is told why.
     """
 
-    def __init__(
-        self,
-        *,
-        max_bytes: int = MAX_BYTES,
-        max_stream_bytes: int = MAX_STREAM_BYTES,
-        kept_seconds: float = KEPT_SECONDS,
-    ) -> None:
-        self._max_bytes = max_bytes
-        self._max_stream_bytes = max_stream_bytes
-        self._kept_seconds = kept_seconds
-        self._streams: OrderedDict[StreamName, _Stream] = OrderedDict()
-        self._ended: deque[tuple[float, StreamName]] = deque()
-        self._size = 0
+    timeout_seconds: float = 5.0
+    reach: str = ""
 
-    def __len__(self) -> int:
-        """How many streams are kept."""
-        return len(self._streams)
+    @abstractmethod
+    async def keep(self, stream: str) -> None:
+        """Keep a stream, from now on, or still.
 
-    @property
-    def size(self) -> int:
-        """How many bytes are kept."""
-        return self._size
+        A stream that was forgotten may be begun again: the numbers of its events go on.
+        """
 
-    # -- for whoever sends -------------------------------------------------------
+    @abstractmethod
+    async def append(self, stream: str, number: int, event: bytes) -> None:
+        """Keep the next event of a stream; nothing happens if the stream was forgotten.
 
-    def open(self, name: StreamName) -> None:
-        """Begin to keep a stream."""
-        self._forget_old()
-        self._streams[name] = _Stream()
-        self._size += STREAM_BYTES
-        self._make_room()
+        Args:
+            stream: the stream.
+            number: one more than that of the event before.
+            event: as it was sent, its id in it; as long as a result may be.
+        """
 
-    def append(self, name: StreamName, event: bytes) -> bool:
-        """Keep the next event; return whether somebody came back to read the stream."""
-        stream = self._streams.get(name)
-        if stream is None:
-            return False
-        stream.last += 1
-        stream.events.append((stream.last, event))
-        self._grow(stream, len(event))
-        while stream.size > self._max_stream_bytes:
-            self._shorten(stream)
-        self._make_room()
-        stream.news.unpark_all()
-        return stream.reader > 0
+    @abstractmethod
+    async def end(self, stream: str) -> None:
+        """Remember that nothing will follow. Repeatable, and for unknown streams too."""
 
-    def end(self, name: StreamName) -> None:
-        """Say that nothing will follow."""
-        stream = self._streams.get(name)
-        if stream is not None and stream.ended_at is None:
-            stream.ended_at = trio.current_time()
-            self._ended.append((stream.ended_at, name))
-            stream.news.unpark_all()
+    @abstractmethod
+    async def read(self, stream: str, after: int) -> Missed:
+        """Return at once what follows an event: all that is there, or a first part of it.
 
-    def is_read(self, name: StreamName) -> bool:
-        """Tell whether somebody came back, and is reading the stream now."""
-        stream = self._streams.get(name)
-        return stream is not None and stream.reading
-
-    def was_claimed(self, name: StreamName) -> bool:
-        """Tell whether somebody ever came back."""
-        stream = self._streams.get(name)
-        return stream is not None and stream.reader > 0
-
-    # -- for whoever comes back --------------------------------------------------
-
-    def claim(self, name: StreamName, after: int) -> int:
-        """Take a stream over, to `read` what follows the event of that number.
+        Args:
+            stream: the stream; not every name that is asked for was ever kept.
+            after: the number of the event, 0 for the beginning.
 
         Raises:
-            StreamLost: there is no such stream, or not all of it.
+            StreamLost: the stream is not known, there was no such event, or not all that
+                followed it is kept.
         """
-        self._forget_old()
-        stream = self._streams.get(name)
-        if stream is None or not stream.first - 1 <= after <= stream.last:
-            raise StreamLost
-        stream.reader += 1
-        stream.reading = True
-        stream.news.unpark_all()
-        return stream.reader
 
-    async def read(self, name: StreamName, after: int, reader: int) -> Missed:
-        """Wait for what follows an event.
+    async def wait(self, stream: str, after: int) -> None:
+        """Return when something may follow an event, or the stream may have ended.
 
-        Raises:
-            StreamLost: it was forgotten meanwhile.
-
-        Cancellation: loses nothing.
+        Too early is not wrong; too late delays the client. It may be cancelled at any
+        time, and then called again. Unless overridden, it sleeps a quarter of a second.
         """
-        while True:
-            stream = self._streams.get(name)
-            if stream is None or after < stream.first - 1:
-                raise StreamLost
-            if stream.reader != reader:
-                return Missed((), over=True)
-            events = tuple(event for event in stream.events if event[0] > after)
-            if events or stream.ended_at is not None:
-                return Missed(events, over=stream.ended_at is not None)
-            await stream.news.park()
-
-    def release(self, name: StreamName, reader: int) -> None:
-        """Say that a reader has gone."""
-        stream = self._streams.get(name)
-        if stream is not None and stream.reader == reader:
-            stream.reading = False
-
-    # -- inside ------------------------------------------------------------------
-
-    def _grow(self, stream: _Stream, size: int) -> None:
-        stream.size += size
-        self._size += size
-
-    def _shorten(self, stream: _Stream) -> None:
-        number, event = stream.events.popleft()
-        stream.first = number + 1
-        self._grow(stream, -len(event))
-
-    def _drop(self, name: StreamName) -> None:
-        stream = self._streams.pop(name, None)
-        if stream is not None:
-            self._size -= stream.size + STREAM_BYTES
-            stream.news.unpark_all()
-
-    def _make_room(self) -> None:
-        while self._size > self._max_bytes and len(self._streams) > 1:
-            self._drop(self._ended.popleft()[1] if self._ended else next(iter(self._streams)))
-
-    def _forget_old(self) -> None:
-        horizon = trio.current_time() - self._kept_seconds
-        while self._ended and self._ended[0][0] <= horizon:
-            self._drop(self._ended.popleft()[1])
+        await trio.sleep(POLL_SECONDS)

@@ -18,8 +18,8 @@ import trio
 from typing_extensions import Unpack
 
 from genmcp.errors import InternalError
+from genmcp.legacy.memory_replay import MemoryReplayStore
 from genmcp.legacy.memory_store import MemorySessionStore
-from genmcp.legacy.replay import ReplayStore
 from genmcp.limits import LimitOptions, Limits
 from genmcp.mux import Mux
 from genmcp.tokens import Keyring
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from genmcp.authorization import Authorization
+    from genmcp.legacy.replay import ReplayStore
+    from genmcp.legacy.store import SessionStore
     from genmcp.server import Server
     from genmcp.telemetry import Observer
     from genmcp.transport.asgi_exchange import Receive, Send
@@ -117,12 +119,17 @@ class StreamableHTTP:
         legacy_stream_seconds: after how long the stream of a request of `2025-11-25` is
             closed, for the client to come back for the rest, where something in between
             cuts long responses. Default: it stays open until the request is answered.
+        session_store: what is remembered of the sessions of 2025. Default: a
+            `MemorySessionStore`, which other processes do not reach.
+        replay_store: what the streams of 2025 said, for clients that come back. Default: a
+            `MemoryReplayStore`, which other processes do not reach.
         limits: any of `genmcp.limits.Limits`, such as `max_body_bytes`. Those on one
             caller are on by default where `public_url` or `principal` is given.
 
     Raises:
         ValueError: a setting makes no sense; the message names it.
-        TypeError: one of `observers` is none, or has a hook that is `async def`.
+        TypeError: one of `observers` is none, or has a hook that is `async def`; or a store
+            is none.
 
     Attributes:
         mux: runs the calls of this endpoint.
@@ -152,6 +159,8 @@ class StreamableHTTP:
         observers: Iterable[Observer] = (),
         legacy: bool = True,
         legacy_stream_seconds: float | None = None,
+        session_store: SessionStore | None = None,
+        replay_store: ReplayStore | None = None,
         **limits: Unpack[LimitOptions],
     ) -> None:
         if path is not None and not path.startswith("/"):
@@ -199,8 +208,8 @@ class StreamableHTTP:
                 gate=gate,
                 methods=frozenset(server.methods()),
                 identity=identity,
-                store=MemorySessionStore(),
-                replay=ReplayStore(),
+                store=MemorySessionStore() if session_store is None else session_store,
+                replay=MemoryReplayStore() if replay_store is None else replay_store,
                 keepalive_seconds=keepalive_seconds,
                 stream_seconds=legacy_stream_seconds,
             )

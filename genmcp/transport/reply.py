@@ -21,6 +21,7 @@ import attrs
 
 from genmcp.errors import InsufficientScope, LimitExceeded, McpError, Overloaded
 from genmcp.events import Answered, Failed, KeptAlive, Notified, Opened
+from genmcp.legacy.store import StoreUnavailable
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport.sse import KEEP_ALIVE, render_event
 from genmcp.wire.messages import write_error, write_notification, write_result
@@ -187,7 +188,7 @@ def find_status(error: McpError) -> int:
             return 403
         case LimitExceeded():
             return 429
-        case Overloaded():
+        case Overloaded() | StoreUnavailable():
             return 503
         case _:
             return _ANSWER_STATUS.get(error.code, OK)
@@ -195,7 +196,7 @@ def find_status(error: McpError) -> int:
 
 def find_delay(error: McpError) -> HeaderPairs:
     """Return the header that says when to come back, for an error that knows it."""
-    if isinstance(error, LimitExceeded | Overloaded):
+    if isinstance(error, LimitExceeded | Overloaded | StoreUnavailable):
         return ((b"retry-after", b"%d" % error.retry_after_seconds),)
     return ()
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from genmcp.authorization import Authorization
+    from genmcp.legacy.replay import ReplayStore
+    from genmcp.legacy.store import SessionStore
     from genmcp.telemetry import Observer
     from genmcp.transport.identify import Assigns, Principal
     from genmcp.transport.port_config import PortConfig
@@ -57,6 +59,8 @@ class EndpointOptions(LimitOptions, total=False):
     observers: Iterable[Observer]
     legacy: bool
     legacy_stream_seconds: float | None
+    session_store: SessionStore | None
+    replay_store: ReplayStore | None
 
 
 class ListenOptions(TypedDict, total=False):

@@ -15,20 +15,36 @@ import attrs
 from genmcp.caller import Caller
 from genmcp.errors import InvalidRequest
 from genmcp.legacy.session import unseal_session
+from genmcp.legacy.store import StoreUnavailable
 from genmcp.mcp import v2607 as mcp
 from genmcp.telemetry import RefusalReason
 from genmcp.tokens import TokenError
 from genmcp.transport.headers import show
 from genmcp.transport.inbound import Refusal
+from genmcp.transport.reply import find_delay
 
 if TYPE_CHECKING:
     from genmcp.access import Access
+    from genmcp.legacy.guard import GuardedSessionStore
     from genmcp.legacy.session import Session
-    from genmcp.legacy.store import SessionStore
+    from genmcp.legacy.store import SessionState
     from genmcp.tokens import Keyring
     from genmcp.transport.authorize import Gate
     from genmcp.transport.exchange import Exchange, Scope
     from genmcp.transport.identify import Identity
+
+
+@attrs.frozen
+class FoundSession:
+    """A session that is served.
+
+    Attributes:
+        session: what its id holds.
+        state: what is remembered of it besides.
+    """
+
+    session: Session
+    state: SessionState
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -43,7 +59,7 @@ class SessionAdmission:
     """
 
     keyring: Keyring
-    store: SessionStore
+    store: GuardedSessionStore
     identity: Identity
     gate: Gate | None
 
@@ -75,16 +91,21 @@ class SessionAdmission:
 
     async def find_session(
         self, session_id: str | None, version: str | None, caller: Caller
-    ) -> Session | Refusal:
+    ) -> FoundSession | Refusal:
         """Return the session, if it is this caller's and has not ended.
 
-        A client that is told 404 opens another session.
+        A client that is told 404 opens another session. One that is told 503, since it is
+        not known whether this one has ended, tries again.
         """
         try:
             session = unseal_session(session_id or "", self.keyring, caller.principal)
         except TokenError as error:
             return _refuse(error.cause)
-        if (await self.store.find(session.key)).ended:
+        try:
+            state = await self.store.find(session.key)
+        except StoreUnavailable as error:
+            return refuse_for_now(error)
+        if state.ended:
             return _refuse("ended")
         if version is not None and version != session.version:
             problem = (
@@ -92,7 +113,7 @@ class SessionAdmission:
                 f"speaks {session.version}, which initialize agreed on"
             )
             return Refusal(400, InvalidRequest(problem), reason=RefusalReason.VERSION)
-        return session
+        return FoundSession(session, state)
 
 
 def complete_caller(caller: Caller, identified: Caller) -> Caller:
@@ -104,6 +125,11 @@ def complete_caller(caller: Caller, identified: Caller) -> Caller:
         access=identified.access,
         client_address=identified.client_address,
     )
+
+
+def refuse_for_now(error: StoreUnavailable, request_id: mcp.RequestId | None = None) -> Refusal:
+    """Return the refusal of what needs a store that cannot be reached."""
+    return Refusal(503, error, request_id, headers=find_delay(error), reason=RefusalReason.STORE)
 
 
 def _refuse(cause: str) -> Refusal:

@@ -16,7 +16,13 @@ import trio
 
 from genmcp.errors import InternalError, LimitExceeded, McpError, Overloaded
 from genmcp.legacy.questions import QuestionFailed, translate_questions
-from genmcp.legacy.store import AnswerCame, CancelWanted, SessionEnded
+from genmcp.legacy.store import (
+    AnswerCame,
+    CancelWanted,
+    SessionEnded,
+    StreamRead,
+    StreamResumed,
+)
 from genmcp.mux.caller_key import find_caller_key
 from genmcp.transport.watch import run_watched
 
@@ -65,6 +71,7 @@ class Conversation:
         stream: the response to it.
         sink: where the events of its calls go.
         keepalive_seconds: how long nothing may be written.
+        reach: where its questions can be answered; see `SessionStore.reach`.
     """
 
     def __init__(
@@ -74,12 +81,15 @@ class Conversation:
         stream: ResumableStream,
         sink: CallSink,
         keepalive_seconds: float,
+        *,
+        reach: str = "",
     ) -> None:
         self._mux = mux
         self._exchange = exchange
         self._stream = stream
         self._sink = sink
         self._keepalive_seconds = keepalive_seconds
+        self._reach = reach
         self._request_id: mcp.RequestId | None = None
         self._unanswered: dict[mcp.RequestId, Question] = {}
         self._responses: dict[mcp.RequestId, Mapping[str, Any]] = {}
@@ -101,6 +111,8 @@ class Conversation:
                     self._cancel()
             case SessionEnded():
                 self._cancel()
+            case StreamResumed(stream=stream) | StreamRead(stream=stream):
+                self._stream.note_reader(stream)
             case _:
                 pass
 
@@ -115,15 +127,12 @@ class Conversation:
         Cancellation: its call is cancelled as if the client had wanted it.
         """
         self._request_id = caller.request_id
-        try:
-            with self._stream.scope:
-                await self._run_rounds(request, caller)
-                return
-            with trio.move_on_after(_LAST_FRAME_SECONDS):
-                await self._take_back("The request was cancelled")
-                await self._stream.end()
-        finally:
-            self._stream.forget()
+        with self._stream.scope:
+            await self._run_rounds(request, caller)
+            return
+        with trio.move_on_after(_LAST_FRAME_SECONDS):
+            await self._take_back("The request was cancelled")
+            await self._stream.end()
 
     def _cancel(self) -> None:
         # An answer that is on its way has won the race.
@@ -171,7 +180,9 @@ class Conversation:
             QuestionFailed: the client refused, or was too slow.
             LimitExceeded, Overloaded: too many requests wait already.
         """
-        questions = translate_questions(asked.input_requests or {}, caller.protocol_version)
+        questions = translate_questions(
+            asked.input_requests or {}, caller.protocol_version, self._reach
+        )
         if not questions:
             # Nothing to ask: the provider only wants to be called again, later.
             await trio.sleep(_RETRY_SECONDS)

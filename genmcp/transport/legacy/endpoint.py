@@ -8,29 +8,40 @@ Spec: 2025-11-25 basic/transports#streamable-http
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from genmcp.errors import (
     InvalidParams,
+    InvalidRequest,
     McpError,
     MethodNotFound,
 )
 from genmcp.events import EncodeError
 from genmcp.legacy.failures import write_legacy_error
+from genmcp.legacy.guard import GuardedReplayStore, GuardedSessionStore
 from genmcp.legacy.messages import ResponseMessage
+from genmcp.legacy.questions import is_within_reach
 from genmcp.legacy.requests import MODERN_ONLY, make_request, translate_request
 from genmcp.legacy.results import translate_discovery, translate_result, write_legacy_result
 from genmcp.legacy.session import read_handshake, seal_session
 from genmcp.legacy.store import (
     AnswerCame,
     CancelWanted,
+    StoreUnavailable,
 )
 from genmcp.mcp import v2607 as mcp
+from genmcp.telemetry import RefusalReason
 from genmcp.transport.headers import show
 from genmcp.transport.inbound import Refusal
-from genmcp.transport.legacy.admission import SessionAdmission, complete_caller
+from genmcp.transport.legacy.admission import (
+    FoundSession,
+    SessionAdmission,
+    complete_caller,
+    refuse_for_now,
+)
 from genmcp.transport.legacy.conversation import Conversation
 from genmcp.transport.legacy.listening import LISTEN
 from genmcp.transport.legacy.session_methods import PING, SessionMethods
@@ -52,7 +63,7 @@ if TYPE_CHECKING:
     from genmcp.caller import Caller
     from genmcp.legacy.replay import ReplayStore
     from genmcp.legacy.session import Session
-    from genmcp.legacy.store import SessionStore
+    from genmcp.legacy.store import SessionState, SessionStore
     from genmcp.mux import Mux
     from genmcp.transport.authorize import Gate
     from genmcp.transport.exchange import Exchange, Scope
@@ -76,6 +87,10 @@ class LegacyEndpoint:
         replay: what is kept of streams.
         keepalive_seconds: how long nothing may be written.
         stream_seconds: see `StreamableHTTP.legacy_stream_seconds`.
+
+    Raises:
+        TypeError: `store` or `replay` is none.
+        ValueError: an attribute of one of them makes no sense.
     """
 
     mux: Mux
@@ -87,21 +102,25 @@ class LegacyEndpoint:
     keepalive_seconds: float
     stream_seconds: float | None = None
     _conversations: set[Conversation] = attrs.field(factory=set[Conversation], init=False)
+    _store: GuardedSessionStore = attrs.field(init=False)
+    _replay: GuardedReplayStore = attrs.field(init=False)
     _admission: SessionAdmission = attrs.field(init=False)
     _methods: SessionMethods = attrs.field(init=False)
     _verbs: SessionVerbs = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self._store = GuardedSessionStore(self.store)
+        self._replay = GuardedReplayStore(self.replay)
         self._admission = SessionAdmission(
-            keyring=self.mux.keyring, store=self.store, identity=self.identity, gate=self.gate
+            keyring=self.mux.keyring, store=self._store, identity=self.identity, gate=self.gate
         )
         watches = LISTEN in self.methods and mcp.ReadResourceRequest.method in self.methods
-        self._methods = SessionMethods(self.store, watches)
+        self._methods = SessionMethods(self._store, watches)
         self._verbs = SessionVerbs(
             mux=self.mux,
             methods=self.methods,
-            store=self.store,
-            replay=self.replay,
+            store=self._store,
+            replay=self._replay,
             admission=self._admission,
             keepalive_seconds=self.keepalive_seconds,
         )
@@ -132,45 +151,94 @@ class LegacyEndpoint:
             else:
                 await self._open_session(exchange, message, caller)
         else:
-            session = await self._admission.find_session(
+            found = await self._admission.find_session(
                 received.session_id, received.version, caller
             )
-            if isinstance(session, Refusal):
-                await _refuse(exchange, attrs.evolve(session, request_id=request_id))
-            else:
-                await self._take(exchange, message, session, caller)
+            refusal = found
+            if isinstance(found, FoundSession):
+                refusal = await self._take(exchange, message, found, caller)
+            if isinstance(refusal, Refusal):
+                await _refuse(exchange, attrs.evolve(refusal, request_id=request_id))
 
     async def _take(
         self,
         exchange: Exchange,
         message: RequestMessage | NotificationMessage | ResponseMessage,
-        session: Session,
+        found: FoundSession,
         caller: Caller,
-    ) -> None:
-        match message:
-            case RequestMessage():
-                try:
-                    await self._answer_request(exchange, message, session, caller)
-                except McpError as error:
-                    await _fail(exchange, message, error)
-            case ResponseMessage(id=question_id, response=response):
-                await exchange.send_whole(render_accepted())
-                await self.store.publish(session.key, AnswerCame(question_id, response))
-            case _:
-                await exchange.send_whole(render_accepted())
-                await self._notify(message, session)
+    ) -> Refusal | None:
+        """Answer a message of a session, or return a refusal to send."""
+        try:
+            match message:
+                case RequestMessage():
+                    await self._answer_request(exchange, message, found, caller)
+                case ResponseMessage():
+                    return await self._take_answer(exchange, message, found.session)
+                case _:
+                    await self._notify(exchange, message, found.session)
+        except StoreUnavailable as error:
+            return refuse_for_now(error)
+        return None
 
-    async def _notify(self, message: NotificationMessage, session: Session) -> None:
+    async def _take_answer(
+        self, exchange: Exchange, message: ResponseMessage, session: Session
+    ) -> Refusal | None:
+        """Hand the answer to a question to the call that asked; accept it then, not before.
+
+        Raises:
+            StoreUnavailable: it may not have been handed on.
+        """
+        if not is_within_reach(message.id, self._store.reach):
+            problem = (
+                "This question was asked by another process of this server, or one that has "
+                "ended, and the answer cannot be handed on to it: they share no session_store. "
+                "Route by the header Mcp-Session-Id, or give them one"
+            )
+            return Refusal(400, InvalidRequest(problem), reason=RefusalReason.SESSION)
+        await self._store.publish(session.key, AnswerCame(message.id, message.response))
+        await exchange.send_whole(render_accepted())
+        return None
+
+    async def _notify(
+        self, exchange: Exchange, message: NotificationMessage, session: Session
+    ) -> None:
+        """Accept a notification.
+
+        Raises:
+            StoreUnavailable: it may not have been handed on.
+        """
         params = message.params or {}
         if message.method == mcp.CancelledNotification.method:
             request_id = params.get("requestId")
             if type(request_id) is str or type(request_id) is int:
-                await self.store.publish(session.key, CancelWanted(request_id))
+                await self._store.publish(session.key, CancelWanted(request_id))
+            await exchange.send_whole(render_accepted())
             return
+        await exchange.send_whole(render_accepted())
         await self.mux.notify(decode_notification(message.method, message.params))
 
     async def _answer_request(
-        self, exchange: Exchange, message: RequestMessage, session: Session, caller: Caller
+        self, exchange: Exchange, message: RequestMessage, found: FoundSession, caller: Caller
+    ) -> None:
+        """Answer a request, or have it run.
+
+        Raises:
+            StoreUnavailable: nothing was sent yet.
+        """
+        try:
+            await self._dispatch(exchange, message, found.session, found.state, caller)
+        except StoreUnavailable:
+            raise
+        except McpError as error:
+            await _fail(exchange, message, error)
+
+    async def _dispatch(
+        self,
+        exchange: Exchange,
+        message: RequestMessage,
+        session: Session,
+        state: SessionState,
+        caller: Caller,
     ) -> None:
         """Answer a request, or have it run.
 
@@ -178,7 +246,6 @@ class LegacyEndpoint:
             McpError: it is refused.
         """
         method = message.method
-        state = await self.store.find(session.key)
         if await self._methods.answer(message, session, state):
             await _answer(exchange, message, {})
         elif method in MODERN_ONLY or method not in self.methods:
@@ -207,20 +274,27 @@ class LegacyEndpoint:
         if self.mux.draining:
             await _refuse(exchange, refuse_shutdown(caller.request_id))
             return
-        stream = ResumableStream(exchange, self.replay, session.key, session.version, headers)
+        stream = ResumableStream(exchange, self._replay, session.key, session.version, headers)
         challenge = None if self.gate is None else self.gate.challenges.challenge
         sink = CallSink(stream, caller.request_id, request.method, translate, challenge)
-        conversation = Conversation(self.mux, exchange, stream, sink, self.keepalive_seconds)
-        detach = self.store.attach(session.key, conversation.receive)
+        conversation = Conversation(
+            self.mux, exchange, stream, sink, self.keepalive_seconds, reach=self._store.reach
+        )
+        work = partial(conversation.run, request, caller)
+        if self.stream_seconds is not None:
+            work = partial(stream.run_limited, self.stream_seconds, work)
         self._conversations.add(conversation)
         try:
-            if self.stream_seconds is None:
-                await conversation.run(request, caller)
-            else:
-                await stream.run_limited(self.stream_seconds, conversation.run, request, caller)
+            await self._store.run_attached(session.key, conversation.receive, work)
+        except StoreUnavailable as error:
+            if not exchange.dispatched:
+                raise
+            # The call was cancelled, as nobody could have told it of anything any more.
+            if not stream.done:
+                await sink.fail(error)
         finally:
             self._conversations.discard(conversation)
-            detach()
+            await stream.forget()
 
     async def _open_session(
         self, exchange: Exchange, message: RequestMessage, caller: Caller
@@ -241,14 +315,17 @@ class LegacyEndpoint:
             return translate_discovery(result, session)
 
         headers = ((b"mcp-session-id", session_id.encode("ascii")),)
-        await self._run(
-            exchange,
-            session,
-            request,
-            caller=complete_caller(translated, caller),
-            translate=translate,
-            headers=headers,
-        )
+        try:
+            await self._run(
+                exchange,
+                session,
+                request,
+                caller=complete_caller(translated, caller),
+                translate=translate,
+                headers=headers,
+            )
+        except StoreUnavailable as error:
+            await _refuse(exchange, refuse_for_now(error, message.id))
 
     # -- GET and DELETE ------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import math
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -26,7 +27,7 @@ from genmcp.errors import InvalidRequest, LimitExceeded, McpError, MethodNotFoun
 from genmcp.events import ClientGone, Failed, Notified, Sink
 from genmcp.legacy.requests import make_request
 from genmcp.legacy.results import write_legacy_notification
-from genmcp.legacy.store import SessionEnded, StreamOpened, WatchedChanged
+from genmcp.legacy.store import SessionEnded, StoreUnavailable, StreamOpened, WatchedChanged
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport.reply import OK, STREAM_HEADERS, Chunk, End, Head
 from genmcp.transport.sse import KEEP_ALIVE, render_event
@@ -35,8 +36,9 @@ from genmcp.transport.watch import run_watched
 if TYPE_CHECKING:
     from genmcp.caller import Caller
     from genmcp.events import Event
+    from genmcp.legacy.guard import GuardedSessionStore
     from genmcp.legacy.session import Session
-    from genmcp.legacy.store import SessionStore, Signal
+    from genmcp.legacy.store import Signal
     from genmcp.mux import Call, Mux
     from genmcp.transport.exchange import Exchange
 
@@ -90,7 +92,7 @@ class Listening:
     def __init__(
         self,
         mux: Mux,
-        store: SessionStore,
+        store: GuardedSessionStore,
         session: Session,
         *,
         caller: Caller,
@@ -109,6 +111,7 @@ class Listening:
         self._ended = trio.lowlevel.ParkingLot()
         self._dirty = False
         self._opened = False
+        self._announced = False
         self._refused: McpError | None = None
         self._current: _ListenSink | None = None
         self._calls: dict[_ListenSink, Call] = {}
@@ -122,17 +125,12 @@ class Listening:
 
         Cancellation: ends it.
         """
-        detach = self._store.attach(self._session.key, self._receive)
         try:
-            await self._store.publish(self._session.key, StreamOpened(self._name))
-            with self._scope:
-                self._scope.deadline = trio.current_time() + seconds
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._cancel_when_gone)
-                    nursery.start_soon(self._keep_alive)
-                    await self._listen(nursery)
-        finally:
-            detach()
+            work = partial(self._serve, seconds)
+            await self._store.run_attached(self._session.key, self._receive, work)
+        except StoreUnavailable as error:
+            # Once open it just ends: its client opens another, and is told then.
+            self._refused = error
         if self._opened and self._exchange.reachable:
             with contextlib.suppress(ClientGone):
                 await self._exchange.send_parts((Chunk(KEEP_ALIVE), End()))
@@ -140,12 +138,30 @@ class Listening:
             return None
         return self._refused or InvalidRequest("This stream ended before it began; open another")
 
+    async def _serve(self, seconds: float) -> None:
+        """Serve the stream, and return when either side ends it.
+
+        Raises:
+            StoreUnavailable: it cannot be told to the stream before that this one is here.
+        """
+        await self._store.publish(self._session.key, StreamOpened(self._name))
+        with self._scope:
+            self._scope.deadline = trio.current_time() + seconds
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._cancel_when_gone)
+                nursery.start_soon(self._keep_alive)
+                await self._listen(nursery)
+
     def _receive(self, signal: Signal) -> None:
         match signal:
             case SessionEnded():
                 self._scope.cancel()
-            case StreamOpened(stream=stream) if stream != self._name:
-                self._scope.cancel()
+            case StreamOpened(stream=stream):
+                # Of two that open at once, the one that all hear of last stays.
+                if stream == self._name:
+                    self._announced = True
+                elif self._announced:
+                    self._scope.cancel()
             case WatchedChanged():
                 self._dirty = True
                 self._changed.unpark_all()
@@ -157,7 +173,11 @@ class Listening:
     async def _listen(self, nursery: trio.Nursery) -> None:
         while True:
             self._dirty = False
-            state = await self._store.find(self._session.key)
+            try:
+                state = await self._store.find(self._session.key)
+            except StoreUnavailable as error:
+                self._give_up(error)
+                return
             if state.ended:
                 self._scope.cancel()
             error = self._open_call(nursery, state.watched)

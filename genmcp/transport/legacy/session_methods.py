@@ -16,8 +16,9 @@ from genmcp.legacy.store import WatchedChanged
 from genmcp.mcp import v2607 as mcp
 
 if TYPE_CHECKING:
+    from genmcp.legacy.guard import GuardedSessionStore
     from genmcp.legacy.session import Session
-    from genmcp.legacy.store import SessionState, SessionStore
+    from genmcp.legacy.store import SessionState
     from genmcp.wire.messages import RequestMessage
 
 PING: Final = "ping"
@@ -41,7 +42,7 @@ class SessionMethods:
         watches: whether resources can be watched.
     """
 
-    store: SessionStore
+    store: GuardedSessionStore
     watches: bool
 
     async def answer(self, message: RequestMessage, session: Session, state: SessionState) -> bool:
@@ -52,13 +53,14 @@ class SessionMethods:
 
         Raises:
             InvalidParams: it makes no sense.
+            StoreUnavailable: it may not have been done.
         """
         match message.method:
             case "ping":
                 return True
             case "logging/setLevel":
                 level = _read_level(message)
-                await self._put(session, attrs.evolve(state, log_level=level))
+                await self.store.set_log_level(session.key, level, session.expires_at)
                 return True
             case "resources/subscribe" | "resources/unsubscribe" if self.watches:
                 await self._watch(message, session, state)
@@ -71,17 +73,15 @@ class SessionMethods:
         if not isinstance(uri, str) or len(uri) > MAX_URI_CHARS:
             problem = f"must be a string of at most {MAX_URI_CHARS} characters"
             raise InvalidParams(f"params.uri {problem}", data={"path": "params.uri"})
-        watched = tuple(other for other in state.watched if other != uri)
         if message.method == _SUBSCRIBE:
-            if len(watched) >= MAX_WATCHED:
+            # Several at once, at several processes, may get a few over it.
+            if len({*state.watched, uri}) > MAX_WATCHED:
                 raise InvalidParams(f"A session can watch at most {MAX_WATCHED} resources")
-            watched = state.watched if uri in state.watched else (*watched, uri)
-        if watched != state.watched:
-            await self._put(session, attrs.evolve(state, watched=watched))
-            await self.store.publish(session.key, WatchedChanged())
-
-    async def _put(self, session: Session, state: SessionState) -> None:
-        await self.store.put(session.key, state, session.expires_at)
+            await self.store.watch(session.key, uri, session.expires_at)
+        else:
+            await self.store.unwatch(session.key, uri, session.expires_at)
+        # Whatever was found before: another process may have changed it since.
+        await self.store.publish(session.key, WatchedChanged())
 
 
 def _read_level(message: RequestMessage) -> mcp.LoggingLevel:

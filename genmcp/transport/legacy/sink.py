@@ -12,6 +12,7 @@ from genmcp.errors import InsufficientScope, LimitExceeded, Overloaded
 from genmcp.events import Answered, Failed, KeptAlive, Notified, Opened, Sink
 from genmcp.legacy.failures import find_tool_answer, write_legacy_error
 from genmcp.legacy.results import write_legacy_notification, write_legacy_result
+from genmcp.legacy.store import StoreUnavailable
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport.reply import OK, find_delay, find_status
 
@@ -86,7 +87,7 @@ class CallSink(Sink):
             await self._stream.finish(message)
             return
         status, headers = OK, find_delay(error)
-        if isinstance(error, InsufficientScope | LimitExceeded | Overloaded):
+        if isinstance(error, InsufficientScope | LimitExceeded | Overloaded | StoreUnavailable):
             status = find_status(error)
         if isinstance(error, InsufficientScope) and self._challenge is not None:
             error, headers = self._challenge(error)

@@ -2,7 +2,8 @@
 
 Layer: transport, shell. A connection that is lost cancels nothing in 2025. So nothing
 here raises because the client has gone: what is sent is kept in the replay store, from
-where `genmcp.transport.legacy.resuming` hands it out.
+where `genmcp.transport.legacy.resuming` hands it out. Nor does anything raise because that
+store fails: the stream goes on then, without ids to come back to.
 
 Spec: 2025-11-25 basic/transports#sending-messages-to-the-server
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from genmcp.events import ClientGone
+from genmcp.legacy.store import StoreUnavailable
 from genmcp.legacy.versions import JUNE
 from genmcp.transport.reply import OK, STREAM_HEADERS, Chunk, End, Head, render_json
 from genmcp.transport.sse import KEEP_ALIVE, render_event
@@ -22,7 +24,7 @@ from genmcp.transport.sse import KEEP_ALIVE, render_event
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from genmcp.legacy.replay import ReplayStore
+    from genmcp.legacy.guard import GuardedReplayStore
     from genmcp.transport.exchange import Exchange
     from genmcp.transport.reply import HeaderPairs, Part
 
@@ -31,6 +33,26 @@ RETRY_MS: Final = 1_000
 
 ORPHAN_SECONDS: Final = 600.0
 """How long a request goes on whose client has gone and does not come back."""
+
+_FORGET_SECONDS: Final = 1.0
+
+
+def name_stream(reach: str) -> str:
+    """Return the name of a new stream, which clients see in the ids of its events.
+
+    Args:
+        reach: where it is kept; see `ReplayStore.reach`.
+    """
+    name = secrets.token_urlsafe(12)
+    return f"{reach}.{name}" if reach else name
+
+
+def find_kept_name(session_key: str, stream: str) -> str:
+    """Return what the store knows a stream by.
+
+    With the session's key: streams of others have other names, whatever a client sends.
+    """
+    return f"{session_key}.{stream.rpartition('.')[2]}"
 
 
 def render_numbered(name: str, number: int, message: bytes) -> bytes:
@@ -56,7 +78,7 @@ class ResumableStream:
     def __init__(
         self,
         exchange: Exchange,
-        replay: ReplayStore,
+        replay: GuardedReplayStore,
         session_key: str,
         version: str,
         headers: HeaderPairs = (),
@@ -65,12 +87,13 @@ class ResumableStream:
         self.done = False
         self._exchange = exchange
         self._replay = replay
-        self._id = secrets.token_urlsafe(12)
-        self._name = (session_key, self._id)
+        self._id = name_stream(replay.reach)
+        self._name = find_kept_name(session_key, self._id)
         self._version = version
         self._headers = headers
         self._idle = True
         self._gone = False
+        self._kept = False
         self._number = 0
         self._opened = trio.Event()
         self._writing = trio.Lock()
@@ -81,10 +104,11 @@ class ResumableStream:
             return
         self._idle = False
         self._opened.set()
-        self._replay.open(self._name)
+        self._kept = True
+        await self._try(self._replay.keep)
         # Clients of June take an event without data for a broken message.
         start = KEEP_ALIVE
-        if self._version != JUNE:
+        if self._kept and self._version != JUNE:
             start = b"id: %s.0\nretry: %d\ndata: \n\n" % (self._id.encode("ascii"), RETRY_MS)
         await self._write((Head(OK, (*STREAM_HEADERS, *self._headers)), Chunk(start)))
 
@@ -93,12 +117,13 @@ class ResumableStream:
         if self._idle:
             await self.open()
         else:
+            await self._try(self._replay.keep)
             await self._write((Chunk(KEEP_ALIVE),))
 
     async def send(self, message: bytes) -> None:
         """Send a message, and go on."""
         await self.open()
-        await self._write((Chunk(self._keep(message)),))
+        await self._write((Chunk(await self._keep(message)),))
 
     async def finish(self, message: bytes, status: int = OK, headers: HeaderPairs = ()) -> None:
         """Send the last message. The status counts only if it is the first, too."""
@@ -107,20 +132,18 @@ class ResumableStream:
             whole = render_json(status, message, (*self._headers, *headers))
             await self._write((whole,))
             return
-        event = self._keep(message)
-        self._replay.end(self._name)
+        event = await self._keep(message)
+        await self._try(self._replay.end)
         await self._write((Chunk(event), End()))
 
     async def end(self) -> None:
         """End without a last message, which is what follows a cancellation."""
         await self.open()
         self.done = True
-        self._replay.end(self._name)
+        await self._try(self._replay.end)
         await self._write((Chunk(KEEP_ALIVE), End()))
 
-    async def run_limited(
-        self, seconds: float, run: Callable[[Any, Any], Awaitable[None]], *args: Any
-    ) -> None:
+    async def run_limited(self, seconds: float, run: Callable[[], Awaitable[None]]) -> None:
         """Run what writes here; close the connection once it has streamed for so long.
 
         The client comes back for the rest, if it got an event to come back to.
@@ -132,7 +155,7 @@ class ResumableStream:
             self._headers = (*self._headers, (b"connection", b"close"))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._hand_over_after, seconds)
-            await run(*args)
+            await run()
             nursery.cancel_scope.cancel()
 
     async def _hand_over_after(self, seconds: float) -> None:
@@ -142,7 +165,7 @@ class ResumableStream:
             return
         async with self._writing:
             # Only now is it known what the last to write has written.
-            if not (self.done or self._gone):
+            if self._kept and not (self.done or self._gone):
                 await self._write_alone((Chunk(KEEP_ALIVE), End()))
                 self.lose_client()
 
@@ -156,30 +179,45 @@ class ResumableStream:
             self._gone = True
             self.scope.deadline = trio.current_time() + ORPHAN_SECONDS
 
-    def forget(self) -> None:
-        """Nothing follows, whatever became of the request."""
-        self._replay.end(self._name)
+    def note_reader(self, stream: str) -> None:
+        """A client reads a stream on another connection, where each message goes out then."""
+        if stream == self._id and not self.done:
+            # Not ended: on a connection that is whole, the next request would wait for us.
+            self._gone = True
+            self.scope.deadline = trio.current_time() + ORPHAN_SECONDS
 
-    def _keep(self, message: bytes) -> bytes:
+    async def forget(self) -> None:
+        """Nothing follows, whatever became of the request.
+
+        Cancellation: comes a second later.
+        """
+        if self._kept:
+            with trio.move_on_after(_FORGET_SECONDS, shield=True):
+                await self._try(self._replay.end)
+
+    async def _keep(self, message: bytes) -> bytes:
+        """Return the event that carries `message`, with an id if it is kept."""
         self._number += 1
         event = render_numbered(self._id, self._number, message)
-        self._replay.append(self._name, event)
-        return event
+        await self._try(self._replay.append, self._number, event)
+        return event if self._kept else render_event(message)
+
+    async def _try(self, call: Callable[..., Awaitable[None]], *args: Any) -> None:
+        """Have the store do something, unless it has failed already."""
+        if self._kept:
+            try:
+                await call(self._name, *args)
+            except StoreUnavailable:
+                # With a gap, what is kept would pass for all there is.
+                self._kept = False
 
     async def _write(self, parts: Sequence[Part]) -> None:
         async with self._writing:
             await self._write_alone(parts)
 
     async def _write_alone(self, parts: Sequence[Part]) -> None:
-        if self._replay.is_read(self._name):
-            # It came back, on another connection: each message goes out on one.
-            self.scope.deadline = trio.current_time() + ORPHAN_SECONDS
         if self._gone:
             await trio.lowlevel.checkpoint()
-            return
-        if self._replay.was_claimed(self._name):
-            # Not ended: on a connection that is whole, the next request would wait for us.
-            self.lose_client()
             return
         try:
             await self._exchange.send_parts(parts)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from genmcp.errors import InternalError, InvalidRequest, MethodNotFound
-from genmcp.legacy.store import SessionEnded, SessionState
+from genmcp.legacy.store import SessionEnded, StoreUnavailable
 from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
 from genmcp.transport.inbound import Refusal, refuse_missing_session, refuse_verb
+from genmcp.transport.legacy.admission import refuse_for_now
 from genmcp.transport.legacy.listening import LISTEN, Listening
-from genmcp.transport.legacy.resuming import resume_stream
+from genmcp.transport.legacy.resuming import Resuming
 from genmcp.transport.reply import OK, Whole, find_delay, find_status
 
 if TYPE_CHECKING:
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
 
     from genmcp.access import Access
     from genmcp.caller import Caller
-    from genmcp.legacy.replay import ReplayStore
+    from genmcp.legacy.guard import GuardedReplayStore, GuardedSessionStore
     from genmcp.legacy.session import Session
-    from genmcp.legacy.store import SessionStore
     from genmcp.mcp import v2607 as mcp
     from genmcp.mux import Mux
     from genmcp.transport.exchange import Exchange, Scope
@@ -41,8 +41,8 @@ class SessionVerbs:
 
     mux: Mux
     methods: Collection[str]
-    store: SessionStore
-    replay: ReplayStore
+    store: GuardedSessionStore
+    replay: GuardedReplayStore
     admission: SessionAdmission
     keepalive_seconds: float
 
@@ -50,6 +50,9 @@ class SessionVerbs:
         self, scope: Scope, exchange: Exchange, access: Access | None
     ) -> Refusal | None:
         """Answer a GET or a DELETE, or return a refusal to send.
+
+        A DELETE that is refused because the store fails may have ended the session: the
+        client that tries again is told 404 then, which is as good.
 
         Raises:
             ClientGone: the client left before its request was looked at.
@@ -70,23 +73,36 @@ class SessionVerbs:
             return caller
         named = headers.get(header.PROTOCOL_VERSION)
         version = None if named is None else named.decode("latin-1")
-        session = await self.admission.find_session(session_id.decode("latin-1"), version, caller)
-        if isinstance(session, Refusal):
-            return session
+        found = await self.admission.find_session(session_id.decode("latin-1"), version, caller)
+        if isinstance(found, Refusal):
+            return found
+        try:
+            return await self._answer(exchange, found.session, caller)
+        except StoreUnavailable as error:
+            return refuse_for_now(error)
+
+    async def _answer(self, exchange: Exchange, session: Session, caller: Caller) -> Refusal | None:
+        """Answer within a session, or return a refusal to send.
+
+        Raises:
+            ClientGone: the client left first.
+            StoreUnavailable: nothing was sent yet.
+        """
         if exchange.verb == "DELETE":
             await self._end_session(exchange, session)
             return None
         if self.mux.draining:
             return refuse_shutdown(None)
-        event_id = headers.get(header.LAST_EVENT_ID)
+        event_id = exchange.headers.get(header.LAST_EVENT_ID)
         if event_id:
-            return await resume_stream(
-                exchange, self.replay, session.key, event_id, self.keepalive_seconds
+            resuming = Resuming(
+                exchange, self.store, self.replay, session.key, self.keepalive_seconds
             )
+            return await resuming.run(event_id)
         return await self._listen(exchange, session, caller)
 
     async def _end_session(self, exchange: Exchange, session: Session) -> None:
-        await self.store.put(session.key, SessionState(ended=True), session.expires_at)
+        await self.store.end(session.key, session.expires_at)
         await self.store.publish(session.key, SessionEnded())
         await exchange.send_early(Whole(204, (), b""))
 
@@ -107,6 +123,8 @@ class SessionVerbs:
                 return None
             case MethodNotFound():
                 return refuse_verb("GET", ("POST", "DELETE"))
+            case StoreUnavailable():
+                return refuse_for_now(error)
             case _:
                 status = find_status(error)
                 return Refusal(400 if status == OK else status, error, headers=find_delay(error))
