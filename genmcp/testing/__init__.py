@@ -14,6 +14,8 @@ mocks, and works with `trio.testing.MockClock`.
     RecordingBus    an event bus that remembers what was published
     check_tool      finds what is wrong with a tool before a client does;
                     likewise check_prompt_repo and check_resource_repo
+    check_session_store, check_replay_store
+                    find what is wrong with a store before two processes do
 """
 
 from genmcp.testing.access import FakeVerifier, fake_access
@@ -26,6 +28,7 @@ from genmcp.testing.repo_checks import check_prompt_repo, check_resource_repo
 from genmcp.testing.requests import fake_caller, fake_request
 from genmcp.testing.sink import RecordingSink
 from genmcp.testing.sse_reader import SSEReader
+from genmcp.testing.store_checks import check_replay_store, check_session_store
 from genmcp.testing.subscription import RecordingBus, Subscription
 from genmcp.testing.tool_calls import ToolStream, call_tool, call_tool_async, stream_tool
 
@@ -47,7 +50,9 @@ __all__ = [
     "call_tool_async",
     "cancel",
     "check_prompt_repo",
+    "check_replay_store",
     "check_resource_repo",
+    "check_session_store",
     "check_tool",
     "decline",
     "exchange",
