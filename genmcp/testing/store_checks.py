@@ -77,6 +77,7 @@ async def check_replay_store(store: ReplayStore, replica: ReplayStore | None = N
     check = _ReplayCheck(store, store if replica is None else replica)
     await check.check_unknown()
     await check.check_events()
+    await check.check_gap()
     await check.check_waiting()
 
 
@@ -142,7 +143,7 @@ class _SessionCheck:
             for heard in (here, there):
                 await heard.wait_for(len(signals) + 1)
         told = f"{self._owner}: everybody who is attached must hear"
-        assert here.signals[-1] == large, f"{told} a signal of 1 MB, after those before it"
+        assert here.signals[-1:] == [large], f"{told} a signal of 1 MB, after those before it"
         assert sorted(here.signals[:-1]) == signals, f"{told} each signal once: {here.signals!r}"
         assert here.signals == there.signals, f"{told} all signals in one order"
 
@@ -205,6 +206,14 @@ class _ReplayCheck:
             await self._expect(stream, 2, [*events[2:], (4, b"last")], over=True)
         await self._expect(stream, 4, [], over=True)
 
+    async def check_gap(self) -> None:
+        stream = _make_stream()
+        await self._store.keep(stream)
+        await self._store.append(stream, 3, b"3")
+        # What was forgotten, and begun again, must not pass for all there is.
+        await self._expect_lost(stream, 1, "that has event 3, and not event 2")
+        await self._expect(stream, 2, [(3, b"3")], over=False)
+
     async def check_waiting(self) -> None:
         stream = _make_stream()
         await self._store.keep(stream)
@@ -229,18 +238,19 @@ class _ReplayCheck:
         self, stream: str, after: int, expected: Iterable[tuple[int, bytes]], *, over: bool
     ) -> None:
         for store in (self._store, self._replica):
-            found: list[tuple[int, bytes]] = []
-            missed = await store.read(stream, after)
-            while missed.events and not missed.over:
-                found += missed.events
-                missed = await store.read(stream, found[-1][0])
-            found += missed.events
+            try:
+                found, is_over = await _read_all(store, stream, after)
+            except StreamLost:
+                raise AssertionError(
+                    f"{self._owner}.read after event {after} of a stream that is kept, "
+                    "whole from there on, must not raise StreamLost"
+                ) from None
             assert found == list(expected), (
                 f"{self._owner}.read after event {after} must return "
                 f"{[number for number, _ in expected]}, as they were appended; "
                 f"got {[number for number, _ in found]}"
             )
-            assert missed.over is over, f"{self._owner}.read must say over={over} then"
+            assert is_over is over, f"{self._owner}.read must say over={over} then"
 
     async def _expect_lost(self, stream: str, after: int, what: str) -> None:
         for store in (self._store, self._replica):
@@ -251,6 +261,18 @@ class _ReplayCheck:
             raise AssertionError(
                 f"{self._owner}.read must raise StreamLost for a stream {what}, got {found!r}"
             )
+
+
+async def _read_all(
+    store: ReplayStore, stream: str, after: int
+) -> tuple[list[tuple[int, bytes]], bool]:
+    """Return what follows an event, in however many parts, and whether that is the end."""
+    found: list[tuple[int, bytes]] = []
+    missed = await store.read(stream, after)
+    while missed.events and not missed.over:
+        found += missed.events
+        missed = await store.read(stream, found[-1][0])
+    return [*found, *missed.events], missed.over
 
 
 class _Heard:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ import trio
 import trio.testing
 from trio.testing import wait_all_tasks_blocked
 
-from genmcp import InternalError, Suite, mcp
+from genmcp import InternalError, MemorySessionStore, SessionState, Suite, mcp
 from genmcp.limits import RateLimit
 from genmcp.transport.asgi import StreamableHTTP
 from tests.legacy.client import (
@@ -188,18 +190,44 @@ async def test_strangers_may_ping_and_nothing_else() -> None:
     assert (await client.post(response)).status == 400
 
 
-async def test_a_thousand_abandoned_sessions_leave_nothing() -> None:
-    served = Served()
-    app = served.make_app()
-    for _ in range(1_000):
+async def abandon_sessions(app: StreamableHTTP, count: int) -> int:
+    """Open sessions, use each a little, and leave it; return how many blocks are allocated."""
+    for _ in range(count):
         client = LegacyClient(app)
         await client.open()
+        await client.result("tools/call", {"name": "who"})
+        async with client.running(client.stream()) as stream:
+            stream.disconnect()
+    del client, stream
+    gc.collect()
+    return sys.getallocatedblocks()
+
+
+async def test_a_thousand_abandoned_sessions_leave_nothing() -> None:
+    app = Served().make_app()
+    await abandon_sessions(app, 100)
+    before = await abandon_sessions(app, 1)
+    grown = await abandon_sessions(app, 1_000) - before
+    # Less than one block for each: their keys alone would be as many.
+    assert grown < 500
     legacy: Any = app._legacy
     assert len(legacy.store) == 0
     assert legacy.store.attached == 0
     assert len(legacy.replay) == 0
     assert not legacy._conversations
     assert app.mux.open_calls == 0
+
+
+async def test_sessions_that_left_something_would_be_noticed() -> None:
+    class Forgetless(MemorySessionStore):
+        async def find(self, key: str) -> SessionState:
+            kept.append(key)
+            return await super().find(key)
+
+    kept: list[str] = []
+    app = Served().make_app(session_store=Forgetless())
+    before = await abandon_sessions(app, 100)
+    assert await abandon_sessions(app, 500) - before > 500
 
 
 # -- requests ------------------------------------------------------------------

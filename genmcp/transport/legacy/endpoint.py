@@ -154,10 +154,12 @@ class LegacyEndpoint:
             found = await self._admission.find_session(
                 received.session_id, received.version, caller
             )
-            refusal = found
-            if isinstance(found, FoundSession):
-                refusal = await self._take(exchange, message, found, caller)
-            if isinstance(refusal, Refusal):
+            refusal = (
+                await self._take(exchange, message, found, caller)
+                if isinstance(found, FoundSession)
+                else found
+            )
+            if refusal is not None:
                 await _refuse(exchange, attrs.evolve(refusal, request_id=request_id))
 
     async def _take(

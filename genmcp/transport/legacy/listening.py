@@ -175,8 +175,8 @@ class Listening:
             self._dirty = False
             try:
                 state = await self._store.find(self._session.key)
-            except StoreUnavailable as error:
-                self._give_up(error)
+            except StoreUnavailable as unavailable:
+                self._give_up(unavailable)
                 return
             if state.ended:
                 self._scope.cancel()
