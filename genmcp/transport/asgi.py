@@ -137,6 +137,9 @@ class StreamableHTTP:
         public_url: what clients connect to, in its canonical form, if it was given.
         senders: who may call.
         proxies: whose word is taken for where requests come from, if anyone's.
+        session_store: what is remembered of the sessions of 2025; `None` where they are not
+            served.
+        replay_store: what the streams of 2025 said; `None` likewise.
         named_by: the option that says who is calling; `None` where callers are network
             addresses.
     """
@@ -201,15 +204,20 @@ class StreamableHTTP:
         if gate is None and (scopes := server.scopes()):
             _warn_closed(scopes)
         identity = Identity(assigns, principal, self._limits.body_timeout_seconds)
+        self.session_store: SessionStore | None = None
+        self.replay_store: ReplayStore | None = None
         self._legacy = None
         if legacy:
+            # One that is empty may well be false.
+            self.session_store = MemorySessionStore() if session_store is None else session_store
+            self.replay_store = MemoryReplayStore() if replay_store is None else replay_store
             self._legacy = LegacyEndpoint(
                 mux=self.mux,
                 gate=gate,
                 methods=frozenset(server.methods()),
                 identity=identity,
-                store=MemorySessionStore() if session_store is None else session_store,
-                replay=MemoryReplayStore() if replay_store is None else replay_store,
+                store=self.session_store,
+                replay=self.replay_store,
                 keepalive_seconds=keepalive_seconds,
                 stream_seconds=legacy_stream_seconds,
             )

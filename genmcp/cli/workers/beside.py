@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from genmcp.legacy.memory_store import MemorySessionStore
 from genmcp.providers import EventSubscriptions
 from genmcp.suite import Suite
 from genmcp.transport.announcement import Announcer
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
 _OWN_BUS: Final = (
     "An EventBus reaches the clients of its own process: with several workers, a change has to "
     "be published in each of them, out of a message broker for example, or most clients miss it"
+)
+
+_OWN_SESSIONS: Final = (
+    "Sessions of 2025 are remembered by each worker for itself: log levels, watched resources, "
+    "ended sessions, cancellations and answers of users reach the worker that a request came "
+    "to. Give StreamableHTTP a session_store and a replay_store that all of them share, or "
+    "route by the header Mcp-Session-Id"
 )
 
 
@@ -64,7 +72,7 @@ async def serve_beside(
             token.run_sync_soon(stop.set)
 
     seat.on_stop(stop_soon)
-    report = _Reporter(seat, app.mux.server)
+    report = _Reporter(seat, app)
     announcer = Announcer(app, bound, report, say=report.say)
     await choose_port(None, config)(app, config, stop, announcer)
 
@@ -72,17 +80,19 @@ async def serve_beside(
 class _Reporter(trio.TaskStatus[list[str]]):
     """Collects what is said of a start, and reports it."""
 
-    def __init__(self, seat: Seat, server: Server) -> None:
+    def __init__(self, seat: Seat, app: StreamableHTTP) -> None:
         self._seat = seat
         self._lines: list[tuple[int, str]] = []
-        self._server = server
+        self._app = app
 
     def say(self, level: int, line: str) -> None:
         self._lines.append((level, line))
 
     def started(self, value: list[str] | None = None) -> None:
-        if has_own_bus(self._server):
+        if has_own_bus(self._app.mux.server):
             self.say(logging.WARNING, _OWN_BUS)
+        if isinstance(self._app.session_store, MemorySessionStore):
+            self.say(logging.WARNING, _OWN_SESSIONS)
         with suppress(OSError):  # it has gone, which the seat notices
             self._seat.report(self._lines)
 
