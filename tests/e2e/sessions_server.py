@@ -1,4 +1,4 @@
-"""A server for two processes: what sessions must remember is shared, where SESSIONS_PATH is set."""
+"""A server for two processes: what sessions must remember is shared, where SESSIONS_DB is set."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def make_app() -> StreamableHTTP:
 
 
 def _make_stores() -> dict[str, Any]:
-    path = os.environ.get("SESSIONS_PATH")
+    path = os.environ.get("SESSIONS_DB")
     if path is None:
         return {}
     spec = importlib.util.spec_from_file_location("sessions_example", EXAMPLE)

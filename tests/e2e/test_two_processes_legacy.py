@@ -166,8 +166,8 @@ def test_with_one_key_all_goes_on_but_what_needs_memory(tmp_path: Path, stack: E
 
 
 def test_with_shared_stores_all_goes_on(tmp_path: Path, stack: ExitStack) -> None:
-    path = str(tmp_path / "sessions.sqlite")
-    first, second, wire = open_two(stack, tmp_path, SESSIONS_PATH=path)
+    path = str(tmp_path / "sessions.sqlite3")
+    first, second, wire = open_two(stack, tmp_path, SESSIONS_DB=path)
     # An answer.
     greeting = wire.post(first, "tools/call", {"name": "greet"})
     for name in ("Ada", "Lovelace"):

@@ -52,7 +52,7 @@ async def test_shared_stores_keep_the_contract(autojump_clock: trio.testing.Mock
 
 
 async def test_the_example_keeps_the_contract(tmp_path: Path, example: Any) -> None:
-    path = tmp_path / "sessions.sqlite"
+    path = tmp_path / "sessions.sqlite3"
     sessions = [example.SqliteSessionStore(path) for _ in range(2)]
     await check_session_store(*sessions)
     streams = [example.SqliteReplayStore(path) for _ in range(2)]

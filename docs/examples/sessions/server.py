@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import tempfile
 import time
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -257,9 +256,8 @@ class Count(Tool, name="count"):
 
 
 def make_app() -> StreamableHTTP:
-    """Return the endpoint; the file is where SESSIONS_PATH says."""
-    folder = Path(tempfile.gettempdir())
-    path = os.environ.get("SESSIONS_PATH") or folder / "genmcp-sessions.sqlite"
+    """Return the endpoint; the file is `sessions.sqlite3` here, or where SESSIONS_DB says."""
+    path = Path(os.environ.get("SESSIONS_DB") or "sessions.sqlite3")
     suite = Suite(
         server_name="sessions",
         server_version="1.0.0",

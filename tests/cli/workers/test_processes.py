@@ -228,6 +228,7 @@ def test_two_answer_as_one_server_and_one_that_is_killed_is_replaced(tmp_path: P
     assert log.count("Serving MCP at") == 1
     assert log.count("random key") == 1
     assert log.count("An EventBus reaches") == 1
+    assert log.count("Sessions of 2025 are remembered by each worker for itself") == 1
     assert "worker 2 genmcp" in log
 
 
