@@ -104,11 +104,6 @@ class GuardedSessionStore:
         self._health = _Health(store)
 
     @property
-    def store(self) -> SessionStore:
-        """The store itself."""
-        return self._store
-
-    @property
     def reach(self) -> str:
         """See `SessionStore.reach`."""
         return self._store.reach
@@ -231,11 +226,6 @@ class GuardedReplayStore:
         _check("replay_store", store, ReplayStore)
         self._store = store
         self._health = _Health(store)
-
-    @property
-    def store(self) -> ReplayStore:
-        """The store itself."""
-        return self._store
 
     @property
     def reach(self) -> str:
