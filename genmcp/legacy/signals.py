@@ -40,7 +40,9 @@ _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 
 def write_signal(signal: Signal) -> bytes:
     """Return a signal as JSON: its name, and what it holds in order."""
-    return write_json([_NAMES[type(signal)], *attrs.astuple(signal, recurse=False)])
+    held = (_NAMES[type(signal)], *attrs.astuple(signal, recurse=False))
+    # Each for itself: an answer may be nested as deep as can be written.
+    return b"[%s]" % b",".join(map(write_json, held))
 
 
 def read_signal(written: bytes) -> Signal | None:

@@ -173,7 +173,8 @@ class SessionStore(ABC):
     async def find(self, key: str) -> SessionState:
         """Return the state of a session; `SessionState()`, if nothing is stored.
 
-        Asked once by every request of a session.
+        Asked once by every request of a session, and by its GET stream again whenever
+        other resources are watched.
         """
 
     @abstractmethod

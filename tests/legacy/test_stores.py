@@ -27,6 +27,7 @@ from genmcp.legacy.store import (
     StreamResumed,
     WatchedChanged,
 )
+from genmcp.wire.json_text import MAX_WRITE_DEPTH, read_json, write_json
 
 NAME = "session.stream"
 
@@ -111,6 +112,15 @@ SIGNALS: list[Signal] = [
     StreamRead("s"),
     SessionEnded(),
 ]
+
+
+def test_an_answer_may_be_nested_as_deep_as_a_message() -> None:
+    deep: Any = 1
+    for _ in range(MAX_WRITE_DEPTH - 1):
+        deep = [deep]
+    signal = AnswerCame("q", {"result": deep})
+    assert read_json(write_json(signal.response), max_depth=MAX_WRITE_DEPTH) == signal.response
+    assert read_signal(write_signal(signal)) == signal
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
