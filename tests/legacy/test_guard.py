@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
 
+def ignore(signal: Signal) -> None:
+    """Hear, and do nothing."""
+
+
 class OurFault(Exception):
     """What the work raises."""
 
@@ -31,7 +35,7 @@ async def test_what_the_work_raises_is_raised_as_it_is() -> None:
 
     # The store has a nursery around it, which would put it in a group.
     with pytest.raises(OurFault):
-        await guarded.run_attached("key", [].append, work)
+        await guarded.run_attached("key", ignore, work)
     assert store.attached == 0
 
 
@@ -46,7 +50,7 @@ async def test_of_two_faults_the_works_is_raised_and_the_stores_logged(
         raise OurFault
 
     with pytest.raises(OurFault):
-        await guarded.run_attached("key", [].append, work)
+        await guarded.run_attached("key", ignore, work)
     assert "the database is away" in caplog.text
 
 
@@ -64,7 +68,7 @@ async def test_a_cancellation_reaches_the_work_and_is_no_fault(
             reached.append("work")
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(guarded.run_attached, "key", [].append, work)
+        nursery.start_soon(guarded.run_attached, "key", ignore, work)
         await trio.testing.wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     assert reached == ["work"]
@@ -103,7 +107,7 @@ async def test_a_store_that_does_not_let_in_is_given_up(
         raise AssertionError("nobody let it in")
 
     with pytest.raises(StoreUnavailable):
-        await GuardedSessionStore(Slow()).run_attached("key", [].append, work)
+        await GuardedSessionStore(Slow()).run_attached("key", ignore, work)
     assert trio.current_time() == pytest.approx(2)
 
 

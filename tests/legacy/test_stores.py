@@ -27,7 +27,8 @@ from genmcp.legacy.store import (
     StreamResumed,
     WatchedChanged,
 )
-from genmcp.wire.json_text import MAX_WRITE_DEPTH, read_json, write_json
+from genmcp.wire.json_faults import MAX_WRITE_DEPTH
+from genmcp.wire.json_text import read_json, write_json
 
 NAME = "session.stream"
 
