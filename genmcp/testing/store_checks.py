@@ -223,16 +223,18 @@ class _ReplayCheck:
     async def _expect_news(self, stream: str, after: int, change: Any, *args: Any) -> None:
         with trio.move_on_after(_SECONDS) as waiting:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._follow, stream, after)
-                await trio.lowlevel.checkpoint()
+                await nursery.start(self._follow, stream, after)
                 await change(*args)
         assert not waiting.cancelled_caught, (
             f"{self._owner}.wait must return when something follows, or the stream has ended"
         )
 
-    async def _follow(self, stream: str, after: int) -> None:
-        while (await self._replica.read(stream, after)) == Missed((), over=False):
+    async def _follow(self, stream: str, after: int, *, task_status: trio.TaskStatus[None]) -> None:
+        missed = await self._replica.read(stream, after)
+        task_status.started()
+        while missed == Missed((), over=False):
             await self._replica.wait(stream, after)
+            missed = await self._replica.read(stream, after)
 
     async def _expect(
         self, stream: str, after: int, expected: Iterable[tuple[int, bytes]], *, over: bool

@@ -111,6 +111,20 @@ async def test_get_and_delete_are_told_503(
 
 
 @pytest.mark.parametrize("hangs", [False, True])
+async def test_no_session_is_opened_that_could_not_be_reached(
+    autojump_clock: trio.testing.MockClock, hangs: bool
+) -> None:
+    fault = Fault(hangs=hangs)
+    fault.methods.add("attach")
+    client = LegacyClient(Served().make_app(session_store=FaultySessionStore(fault)))
+    info = {"name": "old", "version": "1"}
+    params = {"protocolVersion": NOVEMBER, "capabilities": {}, "clientInfo": info}
+    refused = await client.post(client.request("initialize", params))
+    assert_unavailable(refused, client.ids)
+    assert b"mcp-session-id" not in refused.headers
+
+
+@pytest.mark.parametrize("hangs", [False, True])
 async def test_what_cannot_be_handed_on_is_not_accepted(
     autojump_clock: trio.testing.MockClock, hangs: bool
 ) -> None:
@@ -210,8 +224,8 @@ async def test_what_a_store_must_not_return_is_its_fault(caplog: pytest.LogCaptu
             return None
 
     client = LegacyClient(Served().make_app(session_store=Careless()))
-    params = {"protocolVersion": NOVEMBER, "capabilities": {}, "clientInfo": {}}
-    params["clientInfo"] = {"name": "c", "version": "1"}
+    info = {"name": "old", "version": "1"}
+    params = {"protocolVersion": NOVEMBER, "capabilities": {}, "clientInfo": info}
     opened = await client.post(client.request("initialize", params))
     client.session_id = opened.headers[b"mcp-session-id"]
     assert_unavailable(await client.post(client.request("ping")), client.ids)

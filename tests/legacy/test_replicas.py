@@ -364,6 +364,54 @@ async def test_who_comes_back_elsewhere_takes_the_stream_from_the_old_connection
     assert len(read_events(connection.body)) == 2
 
 
+async def test_who_came_back_may_leave_and_come_back_once_more(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    first, second = await open_two(shared=True)
+    async with first.client.running(call(first.client, "work")) as connection:
+        await settle()
+        last = (read_events(connection.body)[-1].id or "").encode()
+        connection.disconnect()
+        async with second.client.running(second.client.stream(last_event_id=last)) as again:
+            await settle()
+            again.disconnect()
+        async with first.client.running(first.client.stream(last_event_id=last)) as once_more:
+            await settle()
+            first.served.work.finish.set()
+    assert read_events(again.body) == []
+    assert text_of(once_more) == "finished"
+
+
+async def test_who_came_back_and_left_for_good_is_given_up(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    first, second = await open_two(shared=True)
+    async with first.client.running(call(first.client, "work")) as connection:
+        await settle()
+        last = (read_events(connection.body)[-1].id or "").encode()
+        connection.disconnect()
+        async with second.client.running(second.client.stream(last_event_id=last)) as again:
+            await trio.sleep(1_000)
+            again.disconnect()
+    assert first.served.work.cancelled == 1
+    assert 1_500 < trio.current_time() < 1_700
+
+
+async def test_the_end_of_a_session_ends_what_is_read_elsewhere(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    first, second = await open_two(shared=True)
+    async with first.client.running(call(first.client, "work")) as connection:
+        await settle()
+        last = (read_events(connection.body)[-1].id or "").encode()
+        connection.disconnect()
+        async with second.client.running(second.client.stream(last_event_id=last)) as again:
+            await settle()
+            assert (await first.client.verb("DELETE")).status == 204
+    assert again.complete
+    assert first.served.work.cancelled == 1
+
+
 async def test_of_two_who_come_back_at_once_one_stays(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
