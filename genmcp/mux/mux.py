@@ -81,6 +81,10 @@ class Mux:
             mcp.CallToolRequest.method: ("rate_limit", _if_given(limits.rate_limit)),
             mcp.CompleteRequest.method: ("completion_rate_limit", completion),
         }
+        self.limited_methods = {
+            method for method, (_, limit) in self._rate_limits.items() if limit is not None
+        }
+        """The methods that a rate limit of the endpoint holds for."""
         self._rates = WeakKeyDictionary[trio.lowlevel.TrioToken, Rates]()
         self._calls: set[Call] = set()
         self._last_call_ended = trio.lowlevel.ParkingLot()
@@ -182,7 +186,7 @@ class Mux:
         """Forget a call of which nothing runs any more."""
         self._calls.discard(call)
         call.place.leave()
-        if not self._calls:
+        if self._draining and not self._calls:
             self._last_call_ended.unpark_all()
 
 
