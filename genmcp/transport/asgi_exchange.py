@@ -16,6 +16,7 @@ import trio
 
 from genmcp.events import ClientGone
 from genmcp.transport.exchange import Exchange
+from genmcp.transport.headers import scan_headers
 from genmcp.transport.reply import Chunk, End, Head, Whole
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class AsgiExchange(Exchange):
         client: Sequence[Any] | None = scope.get("client")
         super().__init__(
             scope["method"],
-            scope["headers"],
+            scan_headers(scope["headers"]),
             str(client[0]) if client else None,
             http1=str(scope.get("http_version", "1.1")).startswith("1"),
         )

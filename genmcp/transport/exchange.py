@@ -19,15 +19,15 @@ import trio
 from genmcp.events import ClientGone, Sink
 from genmcp.mux.reporter import NOBODY
 from genmcp.transport import headers as header
-from genmcp.transport.headers import scan_headers
 from genmcp.transport.reply import render_refusal
 from genmcp.transport.watch import run_watched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from genmcp.events import Event
     from genmcp.mux import Call
+    from genmcp.transport.headers import RequestHeaders
     from genmcp.transport.inbound import Refusal
     from genmcp.transport.reply import HeaderPairs, Part, Reply, Whole
 
@@ -56,13 +56,13 @@ class Exchange(Sink):
 
     Args:
         verb: the HTTP method.
-        headers: the request's headers, as they came.
+        headers: those of the request's headers that matter.
         client_address: where the request came from, if that is known.
         http1: whether the connection carries one request at a time.
 
     Attributes:
         verb: as given.
-        headers: those of the request's headers that matter.
+        headers: as given.
         client_address: as given.
         response_headers: what every response to this request says besides its own.
         reply: renders the events that are written; to be set before the first.
@@ -75,13 +75,13 @@ class Exchange(Sink):
     def __init__(
         self,
         verb: str,
-        headers: Iterable[tuple[bytes, bytes]],
+        headers: RequestHeaders,
         client_address: str | None,
         *,
         http1: bool,
     ) -> None:
         self.verb = verb
-        self.headers = scan_headers(headers)
+        self.headers = headers
         self.client_address = client_address
         self.response_headers: HeaderPairs = ()
         self.reply: Reply | None = None

@@ -46,6 +46,7 @@ def describe_request(
     if authority is not None:
         others = (pair for pair in request.headers if pair[0] != b"host")
         request.headers = [(b"host", authority), *others]
+        request.scanned = None
     raw_path, _, query = target.partition(b"?")
     path = raw_path.decode("latin-1")
     return {

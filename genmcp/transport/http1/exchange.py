@@ -12,6 +12,7 @@ import trio
 
 from genmcp.events import ClientGone
 from genmcp.transport.exchange import Exchange
+from genmcp.transport.headers import scan_headers
 from genmcp.transport.http1.response_writer import ResponseWriter
 from genmcp.transport.reply import Chunk, Head
 
@@ -35,7 +36,8 @@ class Http1Exchange(Exchange):
     """
 
     def __init__(self, connection: Connection, request: IncomingRequest) -> None:
-        super().__init__(request.verb, request.headers, connection.client_address, http1=True)
+        headers = request.scanned or scan_headers(request.headers)
+        super().__init__(request.verb, headers, connection.client_address, http1=True)
         self.request = request
         self.finished = False
         self._connection = connection

@@ -17,10 +17,15 @@ Spec: RFC 9112, RFC 9110 section 7.2 (Host), 7.8 (Upgrade), 10.1.1 (Expect)
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import httptools
+
+from genmcp.transport.http1.known_heads import KnownHeads
+
+if TYPE_CHECKING:
+    from genmcp.transport.headers import RequestHeaders
 
 HeaderPair = tuple[bytes, bytes]
 
@@ -64,6 +69,7 @@ class IncomingRequest:
         pieces: the parts of the body that arrived and were not taken yet.
         size: how many bytes of body have arrived in all.
         complete: whether the body is complete.
+        scanned: those of the headers that matter, if they were looked for before.
     """
 
     verb: str
@@ -75,6 +81,7 @@ class IncomingRequest:
     pieces: list[bytes] = attrs.field(factory=list[bytes])
     size: int = 0
     complete: bool = False
+    scanned: RequestHeaders | None = None
 
     def take(self) -> bytes:
         """Return what has arrived of the body since the last time."""
@@ -107,6 +114,7 @@ class RequestReader:
         "_framing_bytes",
         "_head_bytes",
         "_headers",
+        "_known",
         "_max_header_bytes",
         "_max_headers",
         "_parser",
@@ -127,6 +135,7 @@ class RequestReader:
         self._max_header_bytes = max_header_bytes
         self._max_headers = max_headers
         self._parser: Any = httptools.HttpRequestParser(self)
+        self._known = KnownHeads()
         self._begun = False
         self._target = b""
         self._headers: list[HeaderPair] = []
@@ -154,12 +163,18 @@ class RequestReader:
         """Whether a body is still arriving."""
         return self._current is not None
 
+    def forget_heads(self) -> None:
+        """Give back the memory of heads that were read: nothing will come for long."""
+        self._known.forget()
+
     def feed(self, data: bytes) -> None:
         """Read on. Never raises: see `failure`."""
         if self.failure is not None or self.ended:
             return
         before = self._current
         if before is None:
+            if not self._begun and not self._strange_verb and self._feed_known(data):
+                return
             # For the line of a request that is refused; a head in more pieces than one
             # is rare, and one that never ends is cut off.
             if not self._begun:
@@ -171,14 +186,55 @@ class RequestReader:
             self._check_verb_later()
             return
         size = 0 if before is None else before.size
+        alone = before is None and not self._begun and not self.requests
         try:
             self._feed(data)
             if before is None:
+                if alone:
+                    self._remember(data)
                 self._check_head_size()
             elif before is self._current:
                 self._check_framing(before, len(data) - (before.size - size))
         except BadRequestError as error:
             self.failure = error
+
+    def _feed_known(self, data: bytes) -> bool:
+        """Take a request whose head was read before; return whether it was one."""
+        found = self._known.find(data)
+        if found is None:
+            return False
+        head, body = found
+        self.requests.append(
+            IncomingRequest(
+                "POST",
+                head.target,
+                head.headers,
+                http10=False,
+                keep_alive=True,
+                expects_continue=False,
+                pieces=[body] if body else [],
+                size=len(body),
+                complete=True,
+                scanned=head.scanned,
+            )
+        )
+        return True
+
+    def _remember(self, data: bytes) -> None:
+        """Remember the head of a request that came by itself, if all is plain about it."""
+        if self.failure is not None or len(self.requests) != 1 or self._begun:
+            return
+        request = self.requests[0]
+        if (
+            request.complete
+            and request.verb == "POST"
+            and request.keep_alive
+            and not (request.http10 or request.expects_continue or self._resuming)
+            and len(data) > request.size
+        ):
+            request.scanned = self._known.remember(
+                data, request.size, request.target, request.headers
+            )
 
     def _feed(self, data: bytes) -> None:
         # Views: what follows each of a thousand offers to upgrade is not copied each time.
