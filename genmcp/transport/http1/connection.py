@@ -4,8 +4,8 @@ Layer: transport, shell. `genmcp.transport.http1.door` lets it in, `inflow` has 
 `request_reader` cuts the requests out of them, `exchange` is one of them, and the
 application answers.
 
-One task reads a request, answers it, and reads the next. Only where an answer takes its
-time does a second one read meanwhile, which is how it is noticed that the client leaves.
+One task reads a request, answers it, and reads the next. Where an answer takes its time
+the task around it reads meanwhile, which is how it is noticed that the client leaves.
 
 No time limit here has a scope of its own, which would cost more than all else that is
 done for a small request: what the connection waits for, and until when, stands in
@@ -90,7 +90,7 @@ class Connection:
         self._timed_out = False
         self._requests_taken = 0
         self._inflow = Inflow(wire, self._notice_leaving)
-        self._gone = trio.lowlevel.ParkingLot()
+        self._gone: trio.lowlevel.ParkingLot | None = None
 
     @property
     def idle_until(self) -> float:
@@ -110,6 +110,7 @@ class Connection:
             async with trio.open_nursery() as self._nursery:
                 # A task of its own: a handler that leaves a nursery open ruins it.
                 self._nursery.start_soon(self._serve)
+                await self._inflow.attend()
         finally:
             self._wire.close()
 
@@ -121,7 +122,7 @@ class Connection:
         finally:
             # What reads ahead ends with it.
             self._wire.close()
-            self._inflow.wake()
+            self._inflow.end()
 
     async def _serve_on_stage(self) -> bool:
         """Serve until a call was cancelled; return whether more requests may follow.
@@ -272,12 +273,14 @@ class Connection:
     async def wait_until_gone(self, exchange: Http1Exchange) -> None:
         """Wait until the client has left the exchange that is going on."""
         self.read_ahead()
+        if self._gone is None:
+            self._gone = trio.lowlevel.ParkingLot()
         while not exchange.client_left:
             await self._gone.park()
 
     def read_ahead(self) -> None:
         """From now on, see at once when the client leaves."""
-        self._inflow.read_ahead(self._nursery)
+        self._inflow.read_ahead()
 
     # -- for the door --------------------------------------------------------------
 
@@ -296,7 +299,12 @@ class Connection:
     def look_after_call(self, now: float) -> None:
         """Show the client that a call lives which has been silent for long."""
         call = self._call
-        if call is None or call.over or call.writing:
+        if call is None:
+            return
+        # It has gone on for as long as it takes the door to come round: a thousand streams
+        # that stay open have a use for the memory, and none for the heads.
+        self._requests.forget_heads()
+        if call.over or call.writing:
             return
         if now >= max(call.last_write, self._kept_alive) + self._keepalive_seconds:
             self._kept_alive = now
@@ -335,7 +343,8 @@ class Connection:
             await trio.sleep(_HALF_CLOSED_SECONDS)
         if exchange is self._current:
             exchange.client_left = True
-            self._gone.unpark_all()
+            if self._gone is not None:
+                self._gone.unpark_all()
             if self._call is not None:
                 self._call.client_gone()
 
