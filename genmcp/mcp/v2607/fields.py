@@ -84,8 +84,7 @@ def with_members(value: T, **members: Any) -> T:
     """
     cls: Any = type(value)
     copy = cast("T", object.__new__(cls))
-    for name in _names(cls):
-        object.__setattr__(copy, name, members[name] if name in members else getattr(value, name))
+    object.__setattr__(copy, "__dict__", {**value.__dict__, **members})
     return copy
 
 
@@ -118,11 +117,6 @@ def _prepare(field: Field) -> Field:
 def _fields(cls: Any) -> Sequence[Field]:
     found: tuple[Field, ...] = attrs.fields(cls)
     return found
-
-
-@functools.cache
-def _names(cls: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in _fields(cls))
 
 
 @functools.cache
