@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from genmcp.access import Access
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Caller:
     """Who is calling, as this one request says; nothing is remembered from earlier.
 
@@ -138,8 +138,11 @@ def read_caller(
     request: mcp.Request,
     meta: dict[str, Any],
     param_headers: Mapping[str, str | None] | None = None,
+    *,
+    access: Access | None = None,
+    client_address: str | None = None,
 ) -> Caller:
-    """Return who calls, without `assigns` and `principal`.
+    """Return who calls, without what the application knows of it: see `Caller`.
 
     Raises:
         InvalidParams: a key of `_meta` has a value of the wrong type, such as a log
@@ -162,5 +165,8 @@ def read_caller(
         progress_token=typed.progress_token,
         log_level=typed.log_level,
         meta=meta,
+        principal=None if access is None else access.subject,
+        access=access,
+        client_address=client_address,
         param_headers=param_headers,
     )

@@ -14,7 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
-from genmcp.answers import Answers
+from genmcp.answers import NO_ANSWERS
 from genmcp.caller import CallerFacts
 from genmcp.mcp import v2607 as mcp
 from genmcp.telemetry import CallNotes
@@ -22,6 +22,7 @@ from genmcp.telemetry import CallNotes
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from genmcp.answers import Answers
     from genmcp.caller import Caller
     from genmcp.limits import OwnRateLimit
     from genmcp.tokens import Keyring
@@ -46,7 +47,7 @@ class Channel(CallerFacts, ABC):
         self.caller = caller
         self.keyring = keyring
         """Seals and opens the tokens handed to the client (cursors, request state)."""
-        self.answers = Answers()
+        self.answers: Answers = NO_ANSWERS
         """What the client answered so far, when it retries a call that asked it."""
         self.notes = CallNotes()
         """What the server says of this call for logs and metrics; see `CallNotes`."""

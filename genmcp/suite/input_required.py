@@ -69,9 +69,10 @@ class Conversation:
             InvalidParams: the state is not one this call was given, or an answer
                 is not of the kind that was asked for.
         """
-        given = dict(params.input_responses or {})
+        given = params.input_responses or {}
         if params.request_state is None:
-            self.channel.answers = Answers(given)
+            if given:
+                self.channel.answers = Answers(given)
             return None
         state = self._unseal(params.request_state)
         asked: dict[str, Any] = state["asked"]

@@ -42,6 +42,7 @@ class ServedTool:
 
     Attributes:
         tool: the author's instance.
+        name: what clients call it by.
         described: what `tools/list` shows.
         hints: its part of the list's cache hints.
         checker: checks its structured content, if it has an output schema.
@@ -52,6 +53,7 @@ class ServedTool:
     """
 
     tool: Tool[Any, Any]
+    name: str
     described: mcp.Tool
     hints: CacheHints
     checker: OutputChecker | None
@@ -59,11 +61,6 @@ class ServedTool:
     required_scopes: frozenset[str]
     param_headers: tuple[ParamHeader, ...]
     rate_limit: OwnRateLimit
-
-    @property
-    def name(self) -> str:
-        """The name clients call it by."""
-        return self.described.name
 
 
 def serve_tool(source: ToolSource) -> ServedTool:
@@ -99,6 +96,7 @@ def serve_tool(source: ToolSource) -> ServedTool:
     scopes = ask_scopes(owner, tool.required_scopes())
     return ServedTool(
         tool,
+        described.name,
         described,
         hints,
         checker=tool.output_checker(),

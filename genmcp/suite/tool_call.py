@@ -76,31 +76,32 @@ class ToolCall:
             MissingRequiredClientCapability: the client lacks what the tool needs.
             OutputMismatch, CallbackReturnError: the author's fault, for masking.
         """
-        check_param_headers(
-            self.served.param_headers,
-            self.channel.caller.param_headers,
-            request.params.arguments,
-        )
-        check_scopes(self.served.required_scopes, self.channel.caller)
+        served, channel = self.served, self.channel
+        if served.param_headers:
+            sent = channel.caller.param_headers
+            check_param_headers(served.param_headers, sent, request.params.arguments)
+        if served.required_scopes:
+            check_scopes(served.required_scopes, channel.caller)
         # Rounds of one conversation count one by one: a request state opens as often as
         # it is sent, and answers may come without one, so they would be ways round it.
-        self.channel.check_rate(request.method, self.served.name, self.served.rate_limit)
+        channel.check_rate(request.method, served.name, served.rate_limit)
         unanswered = self.conversation.resume(request.params)
         if unanswered is not None:
             return unanswered
-        check_capabilities(self.served.requires, self.channel.client_capabilities)
+        if served.requires:
+            check_capabilities(served.requires, channel.client_capabilities)
         try:
             request = self._validate(self._with_answers(request))
         except ArgumentsError as error:
-            self.channel.notes.problem = f"invalid arguments: {'; '.join(error.reasons)}"
+            channel.notes.problem = f"invalid arguments: {'; '.join(error.reasons)}"
             if invalid_arguments == "protocol_error":
                 refused = InvalidParams(str(error))
-                refused.log_message = self.channel.notes.problem
+                refused.log_message = channel.notes.problem
                 raise refused from None
             return mcp.call_tool_result(error=str(error))
         except ToolError as error:
             return mcp.call_tool_result(error=error.message)
-        return await self._run("call", request, self.channel)
+        return await self._run("call", request, channel)
 
     async def go_on(self, message: object, state: Any) -> Answer:
         """Hand a posted message to the tool."""

@@ -20,7 +20,6 @@ import trio
 from genmcp.errors import InternalError, InvalidRequest, LimitExceeded, McpError, Overloaded
 from genmcp.events import Answered, ClientGone, Failed, Sink
 from genmcp.mcp import v2607 as mcp
-from genmcp.mcp.v2607.fields import with_members
 from genmcp.mux.failure import is_crash
 from genmcp.telemetry import RefusalReason
 from genmcp.transport.cors import answer_preflight, is_preflight
@@ -126,9 +125,11 @@ class Endpoint:
         body = await self._read_body(exchange)
         if body is None:
             return
-        match self.inbound.read_body(exchange.headers, body):
+        match self.inbound.read_body(
+            exchange.headers, body, access=access, client_address=exchange.client_address
+        ):
             case ReceivedRequest() as received:
-                await self._run(scope, exchange, received, access)
+                await self._run(scope, exchange, received)
             case ReceivedLegacy() as received if self.legacy is not None:
                 await self.legacy.serve_message(scope, exchange, received, access)
             case ReceivedNotification(notification=notification):
@@ -143,6 +144,8 @@ class Endpoint:
     def _find_endpoint(self, scope: Scope) -> Refusal | None:
         path: str = scope["path"]
         mounted_at = _find_mount(scope)
+        if path == self.path and not mounted_at:
+            return None
         route = path
         if mounted_at and (path == mounted_at or path.startswith(mounted_at + "/")):
             # Servers differ in whether the path still holds what was mounted.
@@ -174,15 +177,8 @@ class Endpoint:
         await _refuse(exchange, refusal, drain=False)
         return None
 
-    async def _run(
-        self, scope: Scope, exchange: Exchange, received: ReceivedRequest, access: Access | None
-    ) -> None:
-        caller = with_members(
-            received.caller,
-            client_address=exchange.client_address,
-            access=access,
-            principal=None if access is None else access.subject,
-        )
+    async def _run(self, scope: Scope, exchange: Exchange, received: ReceivedRequest) -> None:
+        caller = received.caller
         gate = self.gate
         exchange.reply = (
             Reply(caller.request_id)

@@ -61,6 +61,7 @@ from genmcp.wire.messages import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from genmcp.access import Access
     from genmcp.caller import Caller
     from genmcp.transport.reply import HeaderPairs
 
@@ -105,7 +106,8 @@ class ReceivedRequest:
     """A request that may run.
 
     Attributes:
-        caller: who calls; its `assigns` and `principal` are the shell's to fill in.
+        caller: who calls; its `assigns`, and a `principal` that the application knows of,
+            are the shell's to fill in.
     """
 
     request: mcp.Request
@@ -216,8 +218,22 @@ class Inbound:
 
     # -- the body ----------------------------------------------------------------
 
-    def read_body(self, headers: RequestHeaders, body: bytes) -> Received:
-        """Read the message of a request whose head passed `check_head`."""
+    def read_body(
+        self,
+        headers: RequestHeaders,
+        body: bytes,
+        *,
+        access: Access | None = None,
+        client_address: str | None = None,
+    ) -> Received:
+        """Read the message of a request whose head passed `check_head`.
+
+        Args:
+            headers: the request's.
+            body: all of it.
+            access: what the access token allows that came with it, if one did.
+            client_address: where it came from.
+        """
         if len(body) > self.max_body_bytes:
             return self.refuse_size()
         try:
@@ -237,20 +253,33 @@ class Inbound:
         if isinstance(message, NotificationMessage):
             return ReceivedNotification(_read_notification(message))
         try:
-            return self._read_request(headers, message)
+            return self._read_request(headers, message, access, client_address)
         except MethodNotFound as error:
             return Refusal(404, error, message.id)
         except McpError as error:
             return Refusal(400, error, message.id)
 
-    def _read_request(self, headers: RequestHeaders, message: RequestMessage) -> ReceivedRequest:
+    def _read_request(
+        self,
+        headers: RequestHeaders,
+        message: RequestMessage,
+        access: Access | None,
+        client_address: str | None,
+    ) -> ReceivedRequest:
         meta = read_meta(headers, message, self.supported)
         check_version(headers, meta, self.supported)
         check_mirrors(headers, message)
         if message.method not in self._methods:
             raise MethodNotFound(describe_unknown(message.method))
         request = decode_request(message.method, message.params or {})
-        caller = read_caller(message.id, request, meta, read_params(headers))
+        caller = read_caller(
+            message.id,
+            request,
+            meta,
+            read_params(headers),
+            access=access,
+            client_address=client_address,
+        )
         return ReceivedRequest(request, caller)
 
     # -- 2025 --------------------------------------------------------------------
