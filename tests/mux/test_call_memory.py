@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import trio
+import trio.lowlevel
 
 from genmcp.mux.cleanup import HandlerScope
 from genmcp.mux.stage import Stage
@@ -52,7 +53,7 @@ async def stream(channel: Channel) -> Any:
 
 async def start(channel: Channel) -> Any:
     async def child() -> None:
-        await trio.sleep(0)
+        await trio.lowlevel.checkpoint()
 
     channel.start_soon(child)
     return DONE
