@@ -39,7 +39,7 @@ from genmcp.transport.reply import (
 from genmcp.transport.sender import SenderRules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Coroutine, Iterable, Sequence
 
     from genmcp.authorization import Authorization
     from genmcp.server import Server
@@ -250,7 +250,7 @@ class StreamableHTTP:
             self._legacy.stop()
         await self.mux.drain(grace_seconds)
 
-    async def serve_exchange(self, scope: Scope, exchange: Exchange) -> None:
+    def serve_exchange(self, scope: Scope, exchange: Exchange) -> Coroutine[Any, Any, None]:
         """Answer one request, whatever carries it. Raises nothing but cancellation.
 
         Args:
@@ -259,7 +259,7 @@ class StreamableHTTP:
         """
         if self.proxies is not None:
             scope = _believe(self.proxies, scope, exchange)
-        await self._endpoint.serve(scope, exchange)
+        return self._endpoint.serve(scope, exchange)
 
 
 def _find_path(path: str | None, public_url: PublicUrl | None) -> str:

@@ -301,9 +301,9 @@ class Connection:
         call = self._call
         if call is None:
             return
-        # It has gone on for as long as it takes the door to come round: a thousand streams
-        # that stay open have a use for the memory, and none for the heads.
-        self._requests.forget_heads()
+        # It has gone on for as long as it takes the door to come round, and may be one of
+        # thousands that stay open.
+        self._requests.rest()
         if call.over or call.writing:
             return
         if now >= max(call.last_write, self._kept_alive) + self._keepalive_seconds:

@@ -6,7 +6,7 @@ Layer: transport, shell; a carrier of `genmcp.transport.exchange`, made by
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -17,7 +17,7 @@ from genmcp.transport.http1.response_writer import ResponseWriter
 from genmcp.transport.reply import Chunk, Head
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from genmcp.mux import Call
     from genmcp.transport.http1.connection import Connection
@@ -92,9 +92,9 @@ class Http1Exchange(Exchange):
         if self._events % _EVENTS_PER_CHECKPOINT == 0:
             await trio.lowlevel.cancel_shielded_checkpoint()
 
-    async def run_call(self, call: Call, keepalive_seconds: float) -> None:
+    def run_call(self, call: Call, keepalive_seconds: float) -> Coroutine[Any, Any, None]:
         """See `Exchange`."""
-        await self._connection.run_call(call, keepalive_seconds)
+        return self._connection.run_call(call, keepalive_seconds)
 
     async def wait_until_gone(self) -> None:
         """See `Exchange`."""

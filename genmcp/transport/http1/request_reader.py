@@ -134,7 +134,7 @@ class RequestReader:
         self.ended = False
         self._max_header_bytes = max_header_bytes
         self._max_headers = max_headers
-        self._parser: Any = httptools.HttpRequestParser(self)
+        self._parser: Any = None
         self._known = KnownHeads()
         self._begun = False
         self._target = b""
@@ -155,17 +155,20 @@ class RequestReader:
     @property
     def is_head_verb(self) -> bool:
         """Whether what is being read is, as far as can be told, a HEAD request."""
-        verb: bytes = self._parser.get_method()
-        return verb == b"HEAD"
+        return self._parser is not None and self._parser.get_method() == b"HEAD"
 
     @property
     def in_body(self) -> bool:
         """Whether a body is still arriving."""
         return self._current is not None
 
-    def forget_heads(self) -> None:
-        """Give back the memory of heads that were read: nothing will come for long."""
+    def rest(self) -> None:
+        """Give back what reading takes, as far as it goes: nothing may come for long."""
         self._known.forget()
+        # Between two requests a parser is as good as new.
+        if not (self._begun or self.in_body or self._strange_verb or self.failure):
+            self._headers = []
+            self._parser = None
 
     def feed(self, data: bytes) -> None:
         """Read on. Never raises: see `failure`."""
@@ -245,6 +248,8 @@ class RequestReader:
 
     def _parse(self, data: memoryview) -> int | None:
         """Parse `data`; return how much of it, if an offer to upgrade ended the parser."""
+        if self._parser is None:
+            self._parser = httptools.HttpRequestParser(self)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:

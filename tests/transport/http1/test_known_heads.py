@@ -21,6 +21,9 @@ def sized(body: bytes, *, head: bytes = HEAD, more: bytes = b"") -> bytes:
     return head + b"Content-Length: %d\r\n" % len(body) + more + b"\r\n" + body
 
 
+SIZED = sized(b"{}")
+
+
 def make_reader() -> RequestReader:
     return RequestReader(MAX_HEADER_BYTES, MAX_HEADERS)
 
@@ -146,13 +149,23 @@ def test_a_connection_that_closes_reads_nothing_more() -> None:
     assert (reader.ended, reader.requests) == (True, [])
 
 
-def test_heads_are_forgotten_when_told() -> None:
+def test_heads_are_forgotten_at_rest() -> None:
     reader = make_reader()
     feed(reader, sized(b"{}"))
-    reader.forget_heads()
+    reader.rest()
     deafen(reader)
     with pytest.raises(AssertionError, match="the parser was asked"):
         reader.feed(sized(b"{}"))
+
+
+@pytest.mark.parametrize("at", range(len(SIZED)))
+def test_a_request_that_has_begun_to_arrive_survives_a_rest(at: int) -> None:
+    reader = make_reader()
+    whole = tell(feed(reader, SIZED))
+    reader.feed(SIZED + SIZED[:at])
+    reader.rest()
+    reader.feed(SIZED[at:])
+    assert [tell(one) for one in reader.requests] == [whole, whole]
 
 
 def test_a_client_whose_heads_never_come_again_has_none_kept() -> None:
@@ -205,8 +218,10 @@ def segments(draw: st.DrawFn) -> bytes:
     )
 
 
-@given(st.lists(segments(), min_size=1, max_size=8))
-def test_what_is_read_does_not_depend_on_what_was_read_before(pieces: list[bytes]) -> None:
+@given(st.lists(st.tuples(segments(), st.booleans()), min_size=1, max_size=8))
+def test_what_is_read_does_not_depend_on_what_was_read_before(
+    pieces: list[tuple[bytes, bool]],
+) -> None:
     told: list[Any] = []
     for remembering in (True, False):
         with pytest.MonkeyPatch.context() as patch:
@@ -214,7 +229,9 @@ def test_what_is_read_does_not_depend_on_what_was_read_before(pieces: list[bytes
                 patch.setattr(request_reader, "KnownHeads", Forgetful)
             reader = make_reader()
             read: list[Any] = []
-            for piece in pieces:
+            for piece, rests in pieces:
+                if rests and remembering:
+                    reader.rest()
                 reader.feed(piece)
                 read.append([tell(one) for one in reader.requests])
                 reader.requests.clear()
