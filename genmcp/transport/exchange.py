@@ -23,7 +23,7 @@ from genmcp.transport.reply import render_refusal
 from genmcp.transport.watch import run_watched
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from genmcp.events import Event
     from genmcp.mux import Call
@@ -92,6 +92,29 @@ class Exchange(Sink):
         self._http1 = http1
         self._body_read = False
         self._broken = False
+        self._told: Scope | None = None
+
+    @property
+    @abstractmethod
+    def path(self) -> str:
+        """The path that is asked for, decoded."""
+
+    @property
+    def mounted_at(self) -> str:
+        """Where the application is mounted, without a trailing slash."""
+        return ""
+
+    @property
+    def scope(self) -> Scope:
+        """What ASGI says of the request, and those proxies that are believed."""
+        scope = self._describe()
+        return scope if self._told is None else {**scope, **self._told}
+
+    def believe(self, client_address: str | None, scheme: str | None) -> None:
+        """Let the request come from where its proxies say."""
+        self.client_address = client_address
+        client = None if client_address is None else (client_address, 0)
+        self._told = {"client": client} if scheme is None else {"client": client, "scheme": scheme}
 
     @property
     def reachable(self) -> bool:
@@ -104,6 +127,10 @@ class Exchange(Sink):
         return self._http1
 
     # -- for the carriers --------------------------------------------------------
+
+    @abstractmethod
+    def _describe(self) -> Scope:
+        """Return what ASGI says of the request."""
 
     @abstractmethod
     async def _receive_piece(self) -> bytes:
@@ -130,13 +157,13 @@ class Exchange(Sink):
     async def wait_until_gone(self) -> None:
         """Wait until the client has left. Cancelling it loses nothing."""
 
-    async def run_call(self, call: Call, keepalive_seconds: float) -> None:
+    def run_call(self, call: Call, keepalive_seconds: float) -> Coroutine[Any, Any, None]:
         """Run `call` to its end, cancel it when the client leaves, keep it alive until then.
 
         Cancellation: the call is cancelled as if its client had gone; this returns after
         its clean-ups.
         """
-        await run_watched(call, self, keepalive_seconds)
+        return run_watched(call, self, keepalive_seconds)
 
     # -- the body ----------------------------------------------------------------
 

@@ -110,6 +110,10 @@ class RequestHeaders:
         return value.decode("ascii")
 
 
+NO_HEADERS: Final = RequestHeaders({}, {}, frozenset())
+"""None at all."""
+
+
 def scan_headers(pairs: Iterable[tuple[bytes, bytes]]) -> RequestHeaders:
     """Go through the headers of a request once and keep those that matter."""
     values: dict[bytes, bytes] = {}

@@ -46,6 +46,11 @@ class Identity:
     principal: Principal | None
     timeout_seconds: float
 
+    @property
+    def asks(self) -> bool:
+        """Whether the application says anything."""
+        return self.assigns is not None or self.principal is not None
+
     async def complete(self, scope: Scope, caller: Caller, exchange: Exchange) -> Caller | Refusal:
         """Return the caller with what the application says of it, or a refusal.
 
@@ -55,7 +60,7 @@ class Identity:
 
         Cancellation: the application's function is cancelled.
         """
-        if self.assigns is None and self.principal is None:
+        if not self.asks:
             return caller
         try:
             return await watch_over(self._ask(scope, caller), exchange, self.timeout_seconds)

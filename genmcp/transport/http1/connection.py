@@ -24,7 +24,7 @@ from genmcp.errors import InvalidRequest
 from genmcp.mux.cleanup import HandlerScope
 from genmcp.mux.stage import Stage
 from genmcp.transport.exchange import BadBodyError
-from genmcp.transport.http1.description import describe_request
+from genmcp.transport.http1.description import describe_request, resolve_target
 from genmcp.transport.http1.exchange import Http1Exchange
 from genmcp.transport.http1.inflow import Inflow
 from genmcp.transport.http1.request_reader import BadRequestError, RequestReader
@@ -33,6 +33,7 @@ from genmcp.transport.reply import render_refusal
 
 if TYPE_CHECKING:
     from genmcp.mux import Call
+    from genmcp.transport.exchange import Scope
     from genmcp.transport.http1.request_reader import IncomingRequest
     from genmcp.transport.http1.service import Service
     from genmcp.transport.http1.wire import Wire
@@ -183,15 +184,13 @@ class Connection:
     async def _answer(self, request: IncomingRequest) -> bool:
         """Have one request answered; return whether another may follow."""
         try:
-            scope = describe_request(
-                request, client=self._client, server=self._server, secure=self._secure
-            )
+            resolve_target(request, secure=self._secure)
         except BadRequestError as error:
             self._requests.failure = error
             return False
         exchange = self._current = Http1Exchange(self, request)
         try:
-            await self._service.answer(scope, exchange)
+            await self._service.answer(exchange)
         finally:
             self._current = None
         if not exchange.finished:
@@ -206,6 +205,12 @@ class Connection:
         return True
 
     # -- for the exchange ----------------------------------------------------------
+
+    def describe(self, request: IncomingRequest) -> Scope:
+        """Return the ASGI scope of a request of this connection."""
+        return describe_request(
+            request, client=self._client, server=self._server, secure=self._secure
+        )
 
     async def read_body_on(self, request: IncomingRequest) -> bool:
         """Read more of a body; return whether anything came.
@@ -304,6 +309,8 @@ class Connection:
         # It has gone on for as long as it takes the door to come round, and may be one of
         # thousands that stay open.
         self._requests.rest()
+        if self._current is not None:
+            self._current.rest()
         if call.over or call.writing:
             return
         if now >= max(call.last_write, self._kept_alive) + self._keepalive_seconds:

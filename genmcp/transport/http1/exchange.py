@@ -12,7 +12,7 @@ import trio
 
 from genmcp.events import ClientGone
 from genmcp.transport.exchange import Exchange
-from genmcp.transport.headers import scan_headers
+from genmcp.transport.headers import NO_HEADERS, scan_headers
 from genmcp.transport.http1.response_writer import ResponseWriter
 from genmcp.transport.reply import Chunk, Head
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
     from genmcp.mux import Call
+    from genmcp.transport.exchange import Scope
     from genmcp.transport.http1.connection import Connection
     from genmcp.transport.http1.request_reader import IncomingRequest
     from genmcp.transport.reply import Part
@@ -46,9 +47,24 @@ class Http1Exchange(Exchange):
         self._events = 0
 
     @property
+    def path(self) -> str:
+        """See `Exchange`."""
+        return self.request.path
+
+    @property
     def closes(self) -> bool:
         """Whether the connection ends with this response."""
         return self._writer.closes or not (self.finished and self.request.complete)
+
+    def rest(self) -> None:
+        """Give back the headers of a request whose call goes on for long."""
+        self.request.headers = []
+        self.request.scanned = None
+        self.headers = NO_HEADERS
+
+    def _describe(self) -> Scope:
+        """See `Exchange`."""
+        return self._connection.describe(self.request)
 
     def _take_whole(self) -> bytes | None:
         """See `Exchange`."""

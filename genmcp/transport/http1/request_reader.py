@@ -69,6 +69,9 @@ class IncomingRequest:
         pieces: the parts of the body that arrived and were not taken yet.
         size: how many bytes of body have arrived in all.
         complete: whether the body is complete.
+        path: the path of the target, decoded; see `resolve_target`.
+        raw_path: the same as sent.
+        query: what follows the path.
         scanned: those of the headers that matter, if they were looked for before.
     """
 
@@ -81,6 +84,9 @@ class IncomingRequest:
     pieces: list[bytes] = attrs.field(factory=list[bytes])
     size: int = 0
     complete: bool = False
+    path: str = ""
+    raw_path: bytes = b""
+    query: bytes = b""
     scanned: RequestHeaders | None = None
 
     def take(self) -> bytes:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from genmcp.transport.headers import scan_headers
 from genmcp.transport.http1 import request_reader
-from genmcp.transport.http1.description import describe_request
+from genmcp.transport.http1.description import resolve_target
 from genmcp.transport.http1.known_heads import KnownHeads
 from genmcp.transport.http1.request_reader import IncomingRequest, RequestReader
 
@@ -136,7 +136,7 @@ def test_a_host_in_the_target_counts_each_time() -> None:
     absolute = sized(b"{}", head=HEAD.replace(b"/mcp", b"http://other/mcp"))
     for _ in range(2):
         request = feed(reader, absolute)
-        describe_request(request, client=None, server=None, secure=False)
+        resolve_target(request, secure=False)
         assert request.headers[0] == (b"host", b"other")
         assert request.scanned is None
 
