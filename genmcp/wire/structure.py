@@ -128,32 +128,34 @@ def _quick_hook(
     fields = attrs.fields_dict(cls)
     members = members_of(cls).values()
     plan = {member.wire: (member.attribute, _member_hook(member, bound)) for member in members}
-    given_always = frozenset(member.wire for member in members if _must_be_given(cls, member))
     defaults: dict[str, Any] = {}
-    factories: list[tuple[str, str, Callable[[], Any]]] = []
+    factories: list[tuple[str, Callable[[], Any]]] = []
     for member in members:
         default: Any = fields[member.attribute].default
         factory: Callable[[], Any] | None = getattr(default, "factory", None)
+        if member.required or default is attrs.NOTHING:
+            continue
         if factory is None:
             defaults[member.attribute] = default
         else:
-            factories.append((member.attribute, member.wire, factory))
+            factories.append((member.attribute, factory))
     opened = is_open(cls)
+    size = len(plan)
 
     def read_quickly(given: dict[str, Any]) -> Any:
-        if not given_always <= given.keys():
-            raise KeyError
         values = defaults.copy()
         extra: dict[str, Any] = {}
         for wire, item in given.items():
             member = plan.get(wire)
             if member is not None:
                 values[member[0]] = member[1](item, None)
-            elif wire not in known:
+            elif opened and wire not in known:
                 extra[wire] = item
-        for attribute, wire, make_default in factories:
-            if wire not in given:
+        for attribute, make_default in factories:
+            if attribute not in values:
                 values[attribute] = make_default()
+        if len(values) != size:
+            raise KeyError  # something has no default and is not there
         if opened:
             values[EXTRA] = extra
         made = object.__new__(cls)
@@ -162,11 +164,6 @@ def _quick_hook(
         return made
 
     return read_quickly
-
-
-def _must_be_given(cls: Any, member: Member) -> bool:
-    """Tell whether an object without this member cannot be read."""
-    return member.required or attrs.fields_dict(cls)[member.attribute].default is attrs.NOTHING
 
 
 def _leave_out(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
