@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from genmcp.errors import LimitExceeded, McpError, MethodNotFound, Overloaded
-from genmcp.events import Failed, Notified, Sink
+from genmcp.events import ClientGone, Failed, Notified, Sink
 from genmcp.legacy.requests import make_request
 from genmcp.legacy.results import write_legacy_notification
 from genmcp.legacy.store import SessionEnded, WatchedChanged
@@ -234,8 +234,16 @@ class Listening:
     # -- for the sinks -------------------------------------------------------------
 
     async def take_over(self, sink: _ListenSink) -> None:
-        """The call of `sink` is acknowledged: from now on its changes are told."""
-        before, self._current = self._current, sink
+        """The call of `sink` is acknowledged: from now on its changes are told.
+
+        Raises:
+            ClientGone: one that was opened later has been acknowledged sooner.
+        """
+        before = self._current
+        if before is not None and before.number > sink.number:
+            sink.replaced = True
+            raise ClientGone
+        self._current = sink
         if before is not None:
             before.replaced = True
             if before in self._calls:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from genmcp.legacy.store import Signal
     from genmcp.mcp import v2607 as mcp
     from genmcp.mux import Mux
-    from genmcp.mux.admission import Place
     from genmcp.transport.stdio.output import Output
 
 _log: Final = logging.getLogger("genmcp.transport")
@@ -140,7 +139,6 @@ class SettledAnswer(OpenCall):
     Args:
         request_id: the request's.
         line: the answer.
-        place: of the request among the open ones.
         settle: waits until it has taken effect.
         output: where the answer goes.
         on_end: called when it has gone out, or is not wanted any more.
@@ -150,7 +148,6 @@ class SettledAnswer(OpenCall):
         self,
         request_id: mcp.RequestId,
         line: bytes,
-        place: Place,
         settle: Callable[[], Awaitable[None]],
         *,
         output: Output,
@@ -158,7 +155,6 @@ class SettledAnswer(OpenCall):
     ) -> None:
         self.request_id = request_id
         self._line = line
-        self._place = place
         self._settle = settle
         self._output = output
         self._voice = Voice(output)
@@ -173,14 +169,11 @@ class SettledAnswer(OpenCall):
 
     async def run(self) -> None:
         """See `OpenCall.run`."""
-        try:
-            with self._scope:
-                await self._settle()
-                await self._voice.send(self._line)
-                self._done = True
-                self._on_end(self)
-        finally:
-            self._place.leave()
+        with self._scope:
+            await self._settle()
+            await self._voice.send(self._line)
+            self._done = True
+            self._on_end(self)
 
     def cancel(self) -> None:
         """See `OpenCall.cancel`. What is watched stays as it was wanted."""

@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("genmcp.transport")
 
+MOST_SETTLING: Final = 256
+"""How many answers wait until what is watched has taken effect; others do not wait."""
+
 
 @attrs.define(eq=False)
 class _Begun:
@@ -110,6 +113,7 @@ class LegacySession:
             scopes_apply=False,
         )
         self._questions: OpenQuestions = {}
+        self._settling: set[OpenCall] = set()
         self._begun: _Begun | None = None
 
     async def take(self, message: RequestMessage, nursery: trio.Nursery) -> None:
@@ -178,12 +182,13 @@ class LegacySession:
         store, key = begun.news.store, begun.session.key
         state = await store.find(key)
         if await begun.methods.answer(message, begun.session, state):
-            if (await store.find(key)).watched == state.watched:
-                await self._refusals.answer(_render_empty(message))
-            else:
+            changed = (await store.find(key)).watched != state.watched
+            if changed and len(self._settling) < MOST_SETTLING:
                 await self._calls.begin(
                     message.id, lambda: self._make_answer(message, begun.news), nursery
                 )
+            else:
+                await self._refusals.answer(_render_empty(message))
             return
         read = read_session_request(message, begun.session, state, self._methods)
         await self._calls.begin(
@@ -218,20 +223,20 @@ class LegacySession:
         )
 
     def _make_answer(self, message: RequestMessage, news: LineNews) -> OpenCall:
-        """Make the answer to a request that has changed what is watched.
-
-        Raises:
-            LimitExceeded: see `Mux.enter`.
-            Overloaded: see `Mux.enter`.
-        """
-        return SettledAnswer(
+        """Make the answer to a request that has changed what is watched."""
+        answer = SettledAnswer(
             message.id,
             _render_empty(message),
-            self._mux.enter(self._client),
             news.wait_until_settled,
             output=self._output,
-            on_end=self._calls.forget,
+            on_end=self._end_answer,
         )
+        self._settling.add(answer)
+        return answer
+
+    def _end_answer(self, answer: OpenCall) -> None:
+        self._settling.discard(answer)
+        self._calls.forget(answer)
 
 
 def _render_empty(message: RequestMessage) -> bytes:
