@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 from genmcp import EventBus, EventSubscriptions, Suite, Tool, mcp
 from genmcp.transport.stdio.refusals import MOST_WAITING
 from tests.legacy.client import JUNE, NOVEMBER
-from tests.legacy.server import Lists, Served
+from tests.legacy.server import Lists, Notes, Served
 from tests.telemetry.recording import Recorder
 from tests.transport.stdio.legacy_peer import (
     LegacyPeer,
@@ -381,7 +381,7 @@ async def test_a_cancelled_subscribe_is_not_answered_and_holds_nothing(autojump_
     suite = Suite(
         server_name="s",
         server_version="1",
-        resources=served.make_suite().resources,
+        resources=[Notes],
         subscription_handler=Slow(served.bus),
     )
     async with session(suite, max_calls=2) as client:
