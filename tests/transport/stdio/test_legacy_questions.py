@@ -99,7 +99,7 @@ async def test_a_question_holds_up_nothing_and_neither_era(autojump_clock: Any) 
 
 async def test_a_client_of_today_is_asked_by_its_result(autojump_clock: Any) -> None:
     async with session(Served().make_suite()) as client:
-        meta = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+        meta: Any = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
         await client.peer.send(modern(1, name="greet", meta=meta))
         asked = (await client.peer.receive())["result"]
         assert asked["resultType"] == "input_required"

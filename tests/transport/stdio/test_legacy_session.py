@@ -168,7 +168,7 @@ async def test_all_that_2025_has_is_served(autojump_clock: Any, version: str) ->
 
 async def test_errors_have_the_codes_of_2025(autojump_clock: Any) -> None:
     async with session(Served().make_suite()) as client:
-        for method, params, code in [
+        table: list[tuple[str, dict[str, Any], int]] = [
             ("resources/read", {"uri": "note:none"}, -32002),
             ("tools/call", {"name": "none"}, -32602),
             ("tools/call", {"name": "who", "arguments": []}, -32602),
@@ -180,7 +180,8 @@ async def test_errors_have_the_codes_of_2025(autojump_clock: Any) -> None:
             ("server/discover", {}, -32601),
             ("subscriptions/listen", {"notifications": {}}, -32601),
             ("tools/call", {"name": "crash"}, -32603),
-        ]:
+        ]
+        for method, params, code in table:
             response = await client.ask(method, **params)
             assert response["error"]["code"] == code, method
             assert "secret" not in json.dumps(response)
