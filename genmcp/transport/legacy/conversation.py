@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from genmcp.legacy.questions import Question
     from genmcp.legacy.store import Signal
     from genmcp.mcp import v2607 as mcp
-    from genmcp.mux import Call, Mux
+    from genmcp.mux import Mux
     from genmcp.mux.admission import Place
     from genmcp.transport.legacy.carrier import Carrier
     from genmcp.transport.legacy.sink import CallSink
@@ -54,7 +54,6 @@ class Conversation:
         self._mux = mux
         self._carrier = carrier
         self._sink = sink
-        self._call: Call | None = None
         self._request_id: mcp.RequestId | None = None
         self._unanswered: dict[mcp.RequestId, Question] = {}
         self._responses: dict[mcp.RequestId, Mapping[str, Any]] = {}
@@ -85,14 +84,11 @@ class Conversation:
         self._news.unpark_all()
 
     def cancel(self) -> None:
-        """Stop: nobody wants the answer any more. Nothing more is written by its calls."""
+        """Stop: nobody wants the answer any more. Repeatable."""
         # An answer that is on its way has won the race.
         if not self._carrier.done:
             self._cancelled = True
             self._carrier.scope.cancel()
-            if self._call is not None:
-                # At once: what it would write until its task runs again is unwanted, too.
-                self._call.client_gone()
 
     async def run(self, request: mcp.Request, caller: Caller) -> None:
         """Answer the request, or say that there is no room for it.
@@ -134,7 +130,8 @@ class Conversation:
 
     async def _run_rounds(self, place: Place, request: mcp.Request, caller: Caller) -> None:
         for _ in range(MAX_ROUNDS):
-            await self._run_call(self._mux.open(request, caller, self._sink, place))
+            call = self._mux.open(request, caller, self._sink, place)
+            await self._carrier.run_call(call)
             asked, self._sink.asked = self._sink.asked, None
             if asked is None:
                 await self._see_to_the_end(request)
@@ -146,15 +143,6 @@ class Conversation:
                 return
             request = _answer(request, asked, answers)
         await self._sink.fail(InternalError(f"The server asked more than {MAX_ROUNDS} times"))
-
-    async def _run_call(self, call: Call) -> None:
-        self._call = call
-        try:
-            if self._cancelled:
-                call.client_gone()
-            await self._carrier.run_call(call)
-        finally:
-            self._call = None
 
     async def _see_to_the_end(self, request: mcp.Request) -> None:
         """Say something where the call was cut off, which only a shutdown does."""

@@ -134,6 +134,19 @@ async def test_a_refusal_is_told_to_the_model_and_other_questions_are_taken_back
         assert "User rejected" in text_of(answered)
 
 
+async def test_what_was_answered_is_not_taken_back(autojump_clock: Any) -> None:
+    async with session(Served().make_suite(), lockstep=True) as client:
+        peer = client.peer
+        await peer.send(call(1, "ask_all"))
+        question = await peer.receive()
+        # The other one waits to be written, and the answer for it.
+        await peer.send(answer(question["id"], result={"roots": []}), cancelled(1))
+        await wait_all_tasks_blocked()
+        await peer.send(request("after", "ping"))
+        assert await peer.receive() == {"jsonrpc": "2.0", "id": "after", "result": {}}
+        assert await peer.end() == []
+
+
 async def test_a_user_who_is_not_asked_has_cancelled(autojump_clock: Any) -> None:
     async with session(Served().make_suite()) as client:
         await client.peer.send(call(1, "greet"))
@@ -259,7 +272,7 @@ async def test_questions_that_were_not_read_are_neither_asked_nor_taken_back(
         await peer.send(*(call(number, "ask_all") for number in range(20)))
         await wait_all_tasks_blocked()
         await peer.send(*(cancelled(number) for number in range(20)))
-        await trio.sleep(5)
+        await wait_all_tasks_blocked()
         await peer.send(request("after", "ping"))
         assert await peer.receive() == {"jsonrpc": "2.0", "id": "after", "result": {}}
         assert await peer.end() == []

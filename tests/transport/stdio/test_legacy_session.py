@@ -396,6 +396,14 @@ async def test_a_cancelled_subscribe_is_not_answered_and_holds_nothing(autojump_
         assert await client.peer.end() == []
 
 
+async def test_end_of_input_is_not_put_off_by_the_listening(autojump_clock: Any) -> None:
+    async with session(Served().make_suite()) as client:
+        await wait_all_tasks_blocked()
+        before = trio.current_time()
+        assert await client.peer.end() == []
+        assert trio.current_time() - before < 0.05
+
+
 # -- both eras on one pipe ---------------------------------------------------------
 
 
