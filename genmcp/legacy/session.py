@@ -2,7 +2,8 @@
 
 Layer: legacy, pure. The id is a sealed token. A session that its client forgets leaves
 nothing behind here, and every process with the same secret takes it up. It is bound to
-whoever opened it; an id alone is no proof of who is calling.
+whoever opened it; an id alone is no proof of who is calling. Over stdio nobody needs one:
+the pipe is the session.
 
 Spec: 2025-11-25 basic/transports#session-management, basic/lifecycle
 """

@@ -61,11 +61,11 @@ async def test_finds_all_there_is(mode: Any) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_hears_of_progress_and_of_logs(mode: Any) -> None:
-    progress: list[float] = []
+    heard: list[float] = []
     logs: list[Any] = []
 
-    async def hear(done: float, total: float | None, message: str | None) -> None:
-        progress.append(done)
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(progress)
 
     async def log(params: Any) -> None:
         logs.append(params.data)
@@ -74,7 +74,7 @@ async def test_hears_of_progress_and_of_logs(mode: Any) -> None:
         async with make_client(mode, logging_callback=log, log_level="warning") as client:
             counted = await client.call_tool("count", {}, progress_callback=hear)
     assert counted.content[0].text == "counted"
-    assert progress == [1, 2, 3]
+    assert heard == [1, 2, 3]
     assert logs == ["counted 1", "counted 2", "counted 3"]
 
 
@@ -101,7 +101,7 @@ async def test_calls_run_beside_a_question_and_one_is_cancelled(tmp_path: Path, 
     progressed, asked, proceed = trio.Event(), trio.Event(), trio.Event()
     told: list[str] = []
 
-    async def hear(done: float, total: float | None, message: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
         progressed.set()
 
     async def elicit(context: Any, params: Any) -> Any:

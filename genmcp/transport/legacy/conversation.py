@@ -161,12 +161,13 @@ class Conversation:
         Raises:
             QuestionFailed: the client refused, or was too slow.
         """
+        if self._stopping:
+            raise _shutting_down()
         questions = translate_questions(asked.input_requests or {}, caller.protocol_version)
         if not questions:
             # Nothing to ask: the provider only wants to be called again, later.
-            if not self._stopping:
-                with trio.move_on_after(_RETRY_SECONDS):
-                    await self._news.park()
+            with trio.move_on_after(_RETRY_SECONDS):
+                await self._news.park()
             if self._stopping:
                 raise _shutting_down()
             return {}

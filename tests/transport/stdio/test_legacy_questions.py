@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from genmcp import InputRequired, Suite, Tool
+from genmcp import InputRequired, Suite, Tool, list_roots
 from tests.legacy.client import JUNE, NOVEMBER
 from tests.legacy.server import Served
 from tests.transport.stdio.legacy_peer import (
@@ -371,6 +371,22 @@ async def test_stopped_it_waits_for_no_answers_and_says_so(autojump_clock: Any) 
     assert sorted(message["id"] for message in ended) == [1, 2]
     shut_down = {"code": -32603, "message": "The server is shutting down"}
     assert [message["error"] for message in ended] == [shut_down] * 2
+
+
+async def test_stopped_it_begins_to_ask_nobody(autojump_clock: Any) -> None:
+    class Late(Tool, name="late", description="Asks after a while."):
+        async def call(self, request: Any, channel: Any) -> Any:
+            await trio.sleep(5)
+            return InputRequired({"folders": list_roots()})
+
+    stop = trio.Event()
+    suite = Suite(server_name="s", server_version="1", tools=[Late])
+    async with session(suite, stop=stop, grace_seconds=60) as client:
+        await client.peer.send(call(1, "late"))
+        await wait_all_tasks_blocked()
+        stop.set()
+        [ended] = await client.peer.receive_rest()
+    assert (ended["id"], ended["error"]["code"]) == (1, -32603)
 
 
 async def test_stopped_it_lets_calls_finish_that_ask_nothing(autojump_clock: Any) -> None:
