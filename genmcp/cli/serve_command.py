@@ -212,7 +212,7 @@ def _take_endpoint_options(settings: Settings) -> dict[str, Any]:
     settings.take(options, "allowed_origins", read_list)
     settings.take(options, "trusted_proxies", read_list)
     settings.take(options, "proxy_headers", str)
-    settings.take(options, "legacy", _read_switch)
+    settings.take(options, "legacy", read_switch)
     for limit in find_endpoint_limits():
         settings.take(options, limit.name, limit.read)
     return options
@@ -246,7 +246,8 @@ def read_seconds(text: str) -> float:
     return seconds
 
 
-def _read_switch(text: str) -> bool:
+def read_switch(text: str) -> bool:
+    """Read whether something is on."""
     if text.lower() not in _SWITCH:
         raise ValueError(f"yes or no, not {text!r}")
     return _SWITCH[text.lower()]

@@ -16,7 +16,7 @@ the rim, and only there; all that gets further is the channel's `protocol_versio
     store       what no token can hold: an ended session, a log level, a subscription
     replay      the events of streams, for clients that lost their connection
 
-`genmcp.transport.legacy` puts it on HTTP.
+`genmcp.transport.legacy` puts it on HTTP, `genmcp.transport.stdio.legacy_session` on stdio.
 
 Spec: basic/versioning#backward-compatibility-with-initialization-handshakes
 """

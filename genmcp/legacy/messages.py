@@ -1,4 +1,4 @@
-"""The messages of 2025: requests and notifications, and the responses clients post.
+"""The messages of 2025: requests and notifications, and the responses clients send.
 
 Layer: legacy, pure. What is a message stands in `genmcp.wire.messages`.
 

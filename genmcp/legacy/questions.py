@@ -1,8 +1,8 @@
 """What a provider asks with `InputRequired`, as requests of the server.
 
 Layer: legacy, pure. Today a client retries its call with the answers. In 2025 the server
-sends each question as a request of its own, with an id, on the stream of the call, and
-the client posts the answer.
+sends each question as a request of its own, with an id, on the stream of the call (over
+stdio, between all other lines), and the client sends the answer.
 
 Spec: 2025-11-25 client/elicitation, client/sampling, client/roots
 """

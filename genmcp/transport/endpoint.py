@@ -18,11 +18,12 @@ import attrs
 import trio
 
 from genmcp.errors import InternalError, InvalidRequest, LimitExceeded, McpError, Overloaded
-from genmcp.events import Answered, ClientGone, Failed, Sink
+from genmcp.events import ClientGone, Failed
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux.failure import is_crash
 from genmcp.telemetry import RefusalReason
 from genmcp.transport.cors import answer_preflight, is_preflight
+from genmcp.transport.discovery_sink import DiscoverySink
 from genmcp.transport.exchange import BadBodyError, BodyTooLargeError
 from genmcp.transport.headers import show
 from genmcp.transport.inbound import (
@@ -36,11 +37,9 @@ from genmcp.transport.refused import describe_refusal
 from genmcp.transport.reply import Reply, find_delay, find_status, render_accepted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from genmcp.access import Access
     from genmcp.caller import Caller
-    from genmcp.events import Event
+    from genmcp.events import Sink
     from genmcp.limits import Limits
     from genmcp.mux import Mux
     from genmcp.transport.authorize import Gate
@@ -216,26 +215,7 @@ class Endpoint:
     def _find_sink(self, request: mcp.Request, exchange: Exchange) -> Sink:
         if self.legacy is None or not isinstance(request, mcp.DiscoverRequest):
             return exchange
-        return _DiscoverySink(exchange, self.inbound.supported)
-
-
-@attrs.frozen
-class _DiscoverySink(Sink):
-    """Adds the versions that the rim speaks, of which the server does not know."""
-
-    exchange: Exchange
-    versions: Sequence[str]
-
-    async def write(self, event: Event) -> None:
-        """See `Sink.write`."""
-        match event:
-            case Answered(result=mcp.DiscoverResult() as result):
-                own = result.supported_versions
-                added = [version for version in self.versions if version not in own]
-                told = attrs.evolve(result, supported_versions=[*own, *added])
-                await self.exchange.write(Answered(told))
-            case _:
-                await self.exchange.write(event)
+        return DiscoverySink(exchange, self.inbound.supported)
 
 
 def _split(admitted: Access | Refusal) -> tuple[Access | None, Refusal | None]:

@@ -71,6 +71,9 @@ VERBS: Final = ("POST",)
 LEGACY_VERBS: Final = ("POST", "GET", "DELETE")
 """The HTTP methods where clients of 2025 are served, too."""
 
+BOTH_ERAS: Final = (*SUPPORTED_VERSIONS, *legacy_versions.VERSIONS)
+"""The protocol versions that are served where clients of 2025 are."""
+
 _MAX_LENGTH_DIGITS: Final = 18
 
 
@@ -163,7 +166,7 @@ class Inbound:
             raise ValueError(f"max_json_depth must be positive, got {max_json_depth!r}")
         self.max_body_bytes = max_body_bytes
         self.verbs = LEGACY_VERBS if legacy else VERBS
-        self.supported = (*SUPPORTED_VERSIONS, *(legacy_versions.VERSIONS if legacy else ()))
+        self.supported = BOTH_ERAS if legacy else SUPPORTED_VERSIONS
         self._legacy = legacy
         self._methods = frozenset(methods)
         self._max_json_depth = max_json_depth

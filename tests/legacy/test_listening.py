@@ -9,7 +9,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from genmcp import EventSubscriptions, StreamableHTTP, Suite, mcp
 from tests.legacy.client import LegacyClient, messages
-from tests.legacy.server import Lists, Served
+from tests.legacy.server import Lists, Notes, Served
 from tests.transport.asgi_server import Connection
 
 TOOLS = mcp.ToolListChangedNotification()
@@ -186,3 +186,34 @@ async def test_a_handler_that_fails_ends_the_stream(caplog: pytest.LogCaptureFix
     assert stream.complete
     assert messages(stream) == []
     assert "broken" in caplog.text
+
+
+async def test_the_listening_wanted_last_counts_whichever_is_acknowledged_last(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    class Slower(EventSubscriptions):
+        """Takes the less time the more often it is asked."""
+
+        seconds = 3.0
+
+        async def subscribe(self, wanted: Any, channel: Any) -> Any:
+            Slower.seconds -= 1
+            await trio.sleep(Slower.seconds)
+            return await super().subscribe(wanted, channel)
+
+    served = Served()
+    suite = Suite(
+        server_name="s",
+        server_version="1",
+        resources=[Notes],
+        subscription_handler=Slower(served.bus),
+    )
+    client = LegacyClient(StreamableHTTP(suite, secret_key="k" * 32))
+    await client.open()
+    async with client.running(client.stream()) as stream:
+        await client.result("resources/subscribe", {"uri": "note:a"})
+        await trio.sleep(10)
+        served.bus.publish(updated("note:a"))
+        await wait_all_tasks_blocked()
+        assert heard(stream) == ["note:a"]
+        stream.disconnect()

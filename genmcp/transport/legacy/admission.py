@@ -95,17 +95,6 @@ class SessionAdmission:
         return session
 
 
-def complete_caller(caller: Caller, identified: Caller) -> Caller:
-    """Return a caller read from a message, with what is known of it besides."""
-    return attrs.evolve(
-        caller,
-        assigns=identified.assigns,
-        principal=identified.principal,
-        access=identified.access,
-        client_address=identified.client_address,
-    )
-
-
 def _refuse(cause: str) -> Refusal:
     error = InvalidRequest("There is no such session, or not any more; send initialize again")
     error.log_message = f"session refused: {cause}"

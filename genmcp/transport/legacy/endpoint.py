@@ -12,28 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from genmcp.errors import (
-    InvalidParams,
-    McpError,
-    MethodNotFound,
-)
-from genmcp.events import EncodeError
+from genmcp.errors import InvalidParams, McpError
 from genmcp.legacy.failures import write_legacy_error
 from genmcp.legacy.messages import ResponseMessage
-from genmcp.legacy.requests import MODERN_ONLY, make_request, translate_request
-from genmcp.legacy.results import translate_discovery, translate_result, write_legacy_result
+from genmcp.legacy.results import write_legacy_result
 from genmcp.legacy.session import read_handshake, seal_session
 from genmcp.legacy.store import (
     AnswerCame,
     CancelWanted,
 )
 from genmcp.mcp import v2607 as mcp
-from genmcp.transport.headers import show
 from genmcp.transport.inbound import Refusal
-from genmcp.transport.legacy.admission import SessionAdmission, complete_caller
+from genmcp.transport.legacy.admission import SessionAdmission
 from genmcp.transport.legacy.conversation import Conversation
-from genmcp.transport.legacy.listening import LISTEN
-from genmcp.transport.legacy.session_methods import PING, SessionMethods
+from genmcp.transport.legacy.session_methods import PING, SessionMethods, can_watch
+from genmcp.transport.legacy.session_requests import (
+    complete_caller,
+    make_discovery,
+    read_session_request,
+)
 from genmcp.transport.legacy.sink import CallSink
 from genmcp.transport.legacy.stream import ResumableStream
 from genmcp.transport.legacy.verbs import SessionVerbs, refuse_shutdown
@@ -58,7 +55,7 @@ if TYPE_CHECKING:
     from genmcp.transport.exchange import Exchange, Scope
     from genmcp.transport.identify import Identity
     from genmcp.transport.inbound import ReceivedLegacy
-    from genmcp.transport.legacy.sink import Translate
+    from genmcp.transport.legacy.session_requests import SessionRequest
     from genmcp.transport.reply import HeaderPairs
     from genmcp.wire.messages import NotificationMessage
 
@@ -95,8 +92,7 @@ class LegacyEndpoint:
         self._admission = SessionAdmission(
             keyring=self.mux.keyring, store=self.store, identity=self.identity, gate=self.gate
         )
-        watches = LISTEN in self.methods and mcp.ReadResourceRequest.method in self.methods
-        self._methods = SessionMethods(self.store, watches)
+        self._methods = SessionMethods(self.store, can_watch(self.methods))
         self._verbs = SessionVerbs(
             mux=self.mux,
             methods=self.methods,
@@ -177,40 +173,36 @@ class LegacyEndpoint:
         Raises:
             McpError: it is refused.
         """
-        method = message.method
         state = await self.store.find(session.key)
         if await self._methods.answer(message, session, state):
             await _answer(exchange, message, {})
-        elif method in MODERN_ONLY or method not in self.methods:
-            raise MethodNotFound(f"Method not found: {show(method)}")
         else:
-            request, translated = translate_request(message, session, state.log_level)
-            version = session.version
-            await self._run(
-                exchange,
-                session,
-                request,
-                caller=complete_caller(translated, caller),
-                translate=lambda result: translate_result(result, version),
-            )
+            read = read_session_request(message, session, state, self.methods)
+            await self._run(exchange, session, read, caller)
 
     async def _run(
         self,
         exchange: Exchange,
         session: Session,
-        request: mcp.Request,
-        *,
-        caller: Caller,
-        translate: Translate,
+        read: SessionRequest,
+        identified: Caller,
         headers: HeaderPairs = (),
     ) -> None:
+        request, caller = read.request, complete_caller(read.caller, identified)
         if self.mux.draining:
             await _refuse(exchange, refuse_shutdown(caller.request_id))
             return
-        stream = ResumableStream(exchange, self.replay, session.key, session.version, headers)
-        challenge = None if self.gate is None else self.gate.challenges.challenge
-        sink = CallSink(stream, caller.request_id, request.method, translate, challenge)
-        conversation = Conversation(self.mux, exchange, stream, sink, self.keepalive_seconds)
+        stream = ResumableStream(
+            exchange,
+            self.replay,
+            session.key,
+            session.version,
+            keepalive_seconds=self.keepalive_seconds,
+            headers=headers,
+            challenge=None if self.gate is None else self.gate.challenges.challenge,
+        )
+        sink = CallSink(stream, caller.request_id, request.method, read.translate)
+        conversation = Conversation(self.mux, stream, sink)
         detach = self.store.attach(session.key, conversation.receive)
         self._conversations.add(conversation)
         try:
@@ -232,23 +224,8 @@ class LegacyEndpoint:
             await _fail(exchange, message, error)
             return
         session_id = seal_session(session, self.mux.keyring, caller.principal)
-        request, translated = make_request("server/discover", {}, message.id, session)
-
-        def translate(result: mcp.Result) -> dict[str, Any]:
-            if not isinstance(result, mcp.DiscoverResult):
-                # For masking, as it is the server's own fault.
-                raise EncodeError(f"server/discover was answered with {type(result).__name__}")
-            return translate_discovery(result, session)
-
         headers = ((b"mcp-session-id", session_id.encode("ascii")),)
-        await self._run(
-            exchange,
-            session,
-            request,
-            caller=complete_caller(translated, caller),
-            translate=translate,
-            headers=headers,
-        )
+        await self._run(exchange, session, make_discovery(message.id, session), caller, headers)
 
     # -- GET and DELETE ------------------------------------------------------------
 

@@ -17,7 +17,8 @@ from genmcp.legacy.store import SessionEnded, SessionState
 from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
 from genmcp.transport.inbound import Refusal, refuse_missing_session, refuse_verb
-from genmcp.transport.legacy.listening import LISTEN, Listening
+from genmcp.transport.legacy.listening import LISTEN
+from genmcp.transport.legacy.news_stream import NewsStream
 from genmcp.transport.legacy.resuming import resume_stream
 from genmcp.transport.reply import OK, Whole, find_delay, find_status
 
@@ -93,7 +94,7 @@ class SessionVerbs:
     async def _listen(self, exchange: Exchange, session: Session, caller: Caller) -> Refusal | None:
         if LISTEN not in self.methods:
             return refuse_verb("GET", ("POST", "DELETE"))
-        listening = Listening(
+        stream = NewsStream(
             self.mux,
             self.store,
             session,
@@ -101,7 +102,7 @@ class SessionVerbs:
             exchange=exchange,
             keepalive_seconds=self.keepalive_seconds,
         )
-        error = await listening.run(max(0.0, session.expires_at - time.time()))
+        error = await stream.run(max(0.0, session.expires_at - time.time()))
         match error:
             case None:
                 return None

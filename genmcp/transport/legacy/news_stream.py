@@ -1,0 +1,130 @@
+"""GET: the stream on which a session is told of changes.
+
+Layer: transport, shell. Each message goes to one stream: the latest one of a session, as
+its client may have lost the one before without anybody noticing here. What is told comes
+from `listening`.
+
+Spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from typing import TYPE_CHECKING
+
+import trio
+
+from genmcp.errors import InvalidRequest, McpError
+from genmcp.events import ClientGone
+from genmcp.legacy.store import StreamOpened
+from genmcp.transport.legacy.listening import Listening, News
+from genmcp.transport.reply import OK, STREAM_HEADERS, Chunk, End, Head
+from genmcp.transport.sse import KEEP_ALIVE, render_event
+
+if TYPE_CHECKING:
+    from genmcp.caller import Caller
+    from genmcp.legacy.session import Session
+    from genmcp.legacy.store import SessionStore, Signal
+    from genmcp.mux import Mux
+    from genmcp.transport.exchange import Exchange
+
+
+class NewsStream(News):
+    """The stream of one session.
+
+    Args:
+        mux: runs the listen calls.
+        store: tells of what happens to the session.
+        session: whose stream it is.
+        caller: who opened it.
+        exchange: carries it.
+        keepalive_seconds: how often a silent client is shown that it lives.
+    """
+
+    def __init__(
+        self,
+        mux: Mux,
+        store: SessionStore,
+        session: Session,
+        *,
+        caller: Caller,
+        exchange: Exchange,
+        keepalive_seconds: float,
+    ) -> None:
+        self._listening = Listening(mux, store, session, caller=caller, news=self)
+        self._store = store
+        self._session = session
+        self._exchange = exchange
+        self._keepalive_seconds = keepalive_seconds
+        self._name = secrets.token_urlsafe(12)
+        self._writing = trio.Lock()
+
+    async def run(self, seconds: float) -> McpError | None:
+        """Serve the stream until either side ends it, for at most `seconds`.
+
+        Returns:
+            Why no stream was opened, if none was.
+
+        Cancellation: ends it.
+        """
+        detach = self._store.attach(self._session.key, self._receive)
+        try:
+            await self._store.publish(self._session.key, StreamOpened(self._name))
+            async with trio.open_nursery() as nursery:
+                nursery.cancel_scope.deadline = trio.current_time() + seconds
+                nursery.start_soon(self._end_when_gone)
+                nursery.start_soon(self._keep_alive)
+                await self._listening.run()
+                nursery.cancel_scope.cancel()
+        finally:
+            detach()
+        opened = self._listening.opened
+        if opened and self._exchange.reachable:
+            with contextlib.suppress(ClientGone):
+                await self._exchange.send_parts((Chunk(KEEP_ALIVE), End()))
+        if opened:
+            return None
+        unbegun = InvalidRequest("This stream ended before it began; open another")
+        return self._listening.error or unbegun
+
+    def _receive(self, signal: Signal) -> None:
+        if isinstance(signal, StreamOpened) and signal.stream != self._name:
+            self._listening.end()
+
+    # -- for the listening -----------------------------------------------------------
+
+    def begin(self) -> None:
+        """See `News.begin`."""
+        self._exchange.dispatched = True
+
+    async def open(self) -> None:
+        """See `News.open`."""
+        await self._write(Head(OK, STREAM_HEADERS), Chunk(KEEP_ALIVE))
+
+    async def write(self, message: bytes) -> None:
+        """See `News.write`."""
+        await self._write(Chunk(render_event(message)))
+
+    # -- the connection --------------------------------------------------------------
+
+    async def _write(self, *parts: Head | Chunk) -> None:
+        async with self._writing:
+            try:
+                await self._exchange.send_parts(parts)
+            except ClientGone:
+                self._listening.end()
+                raise
+
+    async def _end_when_gone(self) -> None:
+        await self._exchange.wait_until_gone()
+        self._listening.end()
+
+    async def _keep_alive(self) -> None:
+        while True:
+            await trio.sleep(self._keepalive_seconds)
+            if self._listening.opened:
+                try:
+                    await self._write(Chunk(KEEP_ALIVE))
+                except ClientGone:
+                    return
