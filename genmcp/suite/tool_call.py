@@ -57,11 +57,16 @@ class ToolStream:
 
 @attrs.frozen
 class ToolCall:
-    """A call of one tool by one caller."""
+    """A call of one tool by one caller, with the arguments as they came."""
 
     served: ServedTool
     channel: Channel
-    conversation: Conversation
+    arguments: Mapping[str, Any]
+
+    @property
+    def conversation(self) -> Conversation:
+        """The questions and answers of this call."""
+        return Conversation("tools/call", self.served.name, self.arguments, self.channel)
 
     async def start(
         self, request: mcp.CallToolRequest[Any], invalid_arguments: InvalidArguments
@@ -85,9 +90,10 @@ class ToolCall:
         # Rounds of one conversation count one by one: a request state opens as often as
         # it is sent, and answers may come without one, so they would be ways round it.
         channel.check_rate(request.method, served.name, served.rate_limit)
-        unanswered = self.conversation.resume(request.params)
-        if unanswered is not None:
-            return unanswered
+        if request.params.request_state is not None or request.params.input_responses:
+            unanswered = self.conversation.resume(request.params)
+            if unanswered is not None:
+                return unanswered
         if served.requires:
             check_capabilities(served.requires, channel.client_capabilities)
         try:
@@ -185,5 +191,4 @@ def _make_result(text: str) -> mcp.CallToolResult:
 
 def start_call(served: ServedTool, request: mcp.CallToolRequest[Any], channel: Channel) -> ToolCall:
     """Return the call that `request` asks for, before anything of it is checked."""
-    arguments: Mapping[str, Any] = request.params.arguments
-    return ToolCall(served, channel, Conversation("tools/call", served.name, arguments, channel))
+    return ToolCall(served, channel, request.params.arguments)
