@@ -182,9 +182,10 @@ class Inbound:
         return self.check_verb(verb) or self._check_body_headers(headers)
 
     def _check_body_headers(self, headers: RequestHeaders) -> Refusal | None:
-        for spelling in ("Content-Type", "Content-Length", "Content-Encoding"):
-            if spelling in headers.repeated:
-                return _refuse(400, f"The header {spelling} was sent more than once")
+        if headers.repeated:
+            for spelling in ("Content-Type", "Content-Length", "Content-Encoding"):
+                if spelling in headers.repeated:
+                    return _refuse(400, f"The header {spelling} was sent more than once")
         content_type = headers.get(header.CONTENT_TYPE)
         # The protocol demands no type. What is refused is what is not JSON for sure,
         # the three types a web form can send among them.

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from genmcp.transport.headers import CONTENT_LENGTH, RequestHeaders, scan_headers
+from genmcp.transport.headers import CONTENT_LENGTH, scan_headers
 
 if TYPE_CHECKING:
+    from genmcp.transport.headers import RequestHeaders
+
     HeaderPair = tuple[bytes, bytes]
 
 _LENGTH: Final = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,9})\r\n", re.IGNORECASE)
@@ -73,8 +75,7 @@ class KnownHead:
         # Copies: a request that is still being answered has the others.
         self.headers = self.headers.copy()
         self.headers[self.length_at] = (CONTENT_LENGTH, digits)
-        values = {**self.scanned.values, CONTENT_LENGTH: digits}
-        self.scanned = RequestHeaders(values, self.scanned.params, self.scanned.repeated)
+        self.scanned = self.scanned.with_length(digits)
 
 
 class KnownHeads:
