@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import attrs
@@ -91,8 +92,11 @@ def with_members(value: T, **members: Any) -> T:
 
 def checked(_cls: type, fields: list[Field]) -> list[Field]:
     """Give each field the check its type asks for. An attrs `field_transformer`."""
-    # attrs' stubs do not know `inherited`.
-    return [field if cast("Any", field).inherited else _prepare(field) for field in fields]
+    for field in fields:
+        # attrs' stubs do not know `inherited`.
+        if not cast("Any", field).inherited:
+            _prepare(field)
+    return fields
 
 
 def required() -> dict[str, Any]:
@@ -100,19 +104,23 @@ def required() -> dict[str, Any]:
     return {REQUIRED: True}
 
 
-def _prepare(field: Field) -> Field:
+def _prepare(field: Field) -> None:
+    """Give a field, which attrs made for this class a moment ago, its converter and checks.
+
+    In place, as attrs does it with names: `evolve` reads and writes all there is about a
+    field anew, a sixth of what it takes to define a class.
+    """
     tp: Any = field.type
     converter, by_type = rules_for(tp)
     declared = field.validator
-    if not isinstance(declared, Check):
-        if converter is None and by_type is None:
-            return field
-        return field.evolve(converter=converter, validator=by_type)
-    return field.evolve(
-        converter=converter,
-        validator=declared if by_type is None else both(by_type, declared),
-        metadata={**field.metadata, PREDICATE: declared.predicate},
-    )
+    if isinstance(declared, Check):
+        validator: Any = declared if by_type is None else both(by_type, declared)
+        metadata = MappingProxyType({**field.metadata, PREDICATE: declared.predicate})
+        object.__setattr__(field, "metadata", metadata)
+    else:
+        validator = by_type
+    object.__setattr__(field, "converter", converter)
+    object.__setattr__(field, "validator", validator)
 
 
 def _fields(cls: Any) -> Sequence[Field]:
