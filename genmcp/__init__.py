@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         NotFound,
         Overloaded,
         ParseError,
+        TokenError,
         ToolError,
         UnsupportedProtocolVersion,
     )
@@ -116,7 +117,7 @@ if TYPE_CHECKING:
         RefusalReason,
         RequestRefused,
     )
-    from genmcp.tokens import Keyring, TokenError
+    from genmcp.tokens import Keyring
     from genmcp.transport.asgi import StreamableHTTP
     from genmcp.transport.serve import serve
     from genmcp.transport.stdio.serve import serve_stdio
@@ -135,8 +136,8 @@ else:
             "genmcp.errors": (
                 "CallbackReturnError HeaderMismatch InsufficientScope InternalError InvalidParams "
                 "InvalidRequest LimitExceeded MailboxFull McpError MethodNotFound "
-                "MissingRequiredClientCapability NotFound Overloaded ParseError ToolError "
-                "UnsupportedProtocolVersion"
+                "MissingRequiredClientCapability NotFound Overloaded ParseError TokenError "
+                "ToolError UnsupportedProtocolVersion"
             ),
             "genmcp.event_bus": "Change EventBus",
             "genmcp.events": "EncodeError",
@@ -152,7 +153,7 @@ else:
             "genmcp.server": "Server",
             "genmcp.suite": "Suite",
             "genmcp.telemetry": "CallEnded CallInfo Observer Outcome RefusalReason RequestRefused",
-            "genmcp.tokens": "Keyring TokenError",
+            "genmcp.tokens": "Keyring",
             "genmcp.transport.asgi": "StreamableHTTP",
             "genmcp.transport.serve": "serve",
             "genmcp.transport.stdio.serve": "serve_stdio",

@@ -30,7 +30,8 @@ from genmcp.wire.arguments import ArgumentReader, ArgumentsError
 from genmcp.wire.codec import DecodeError, decode, encode
 
 T = TypeVar("T")
-_K = TypeVar("_K", mcp.ElicitResult, mcp.CreateMessageResult, mcp.ListRootsResult)
+# As strings, so that these pages are not loaded for those who ask nothing.
+_K = TypeVar("_K", "mcp.ElicitResult", "mcp.CreateMessageResult", "mcp.ListRootsResult")
 
 
 @attrs.frozen

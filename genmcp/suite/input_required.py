@@ -21,10 +21,9 @@ import attrs
 import orjson
 
 from genmcp.answers import Answers
-from genmcp.errors import InvalidParams
+from genmcp.errors import InvalidParams, TokenError
 from genmcp.mcp import v2607 as mcp
 from genmcp.suite.client_capabilities import check_capabilities, needs_of
-from genmcp.tokens import TokenError
 from genmcp.wire.codec import DecodeError, decode, encode
 from genmcp.wire.json_text import write_json
 

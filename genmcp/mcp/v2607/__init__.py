@@ -124,6 +124,16 @@ if TYPE_CHECKING:
         ElicitResult,
         ElicitValue,
     )
+    from genmcp.mcp.v2607.error_codes import (
+        HEADER_MISMATCH,
+        INTERNAL_ERROR,
+        INVALID_PARAMS,
+        INVALID_REQUEST,
+        METHOD_NOT_FOUND,
+        MISSING_REQUIRED_CLIENT_CAPABILITY,
+        PARSE_ERROR,
+        UNSUPPORTED_PROTOCOL_VERSION,
+    )
     from genmcp.mcp.v2607.exchange import (
         CacheableResult,
         EmptyResult,
@@ -167,14 +177,6 @@ if TYPE_CHECKING:
         JSONRPCResultResponse,
     )
     from genmcp.mcp.v2607.jsonrpc_errors import (
-        HEADER_MISMATCH,
-        INTERNAL_ERROR,
-        INVALID_PARAMS,
-        INVALID_REQUEST,
-        METHOD_NOT_FOUND,
-        MISSING_REQUIRED_CLIENT_CAPABILITY,
-        PARSE_ERROR,
-        UNSUPPORTED_PROTOCOL_VERSION,
         HeaderMismatchError,
         HeaderMismatchErrorObject,
         InternalError,
@@ -339,6 +341,10 @@ else:
                 "ElicitRequest ElicitRequestFormParams ElicitRequestParams ElicitRequestURLParams "
                 "ElicitResult ElicitValue"
             ),
+            "genmcp.mcp.v2607.error_codes": (
+                "HEADER_MISMATCH INTERNAL_ERROR INVALID_PARAMS INVALID_REQUEST METHOD_NOT_FOUND "
+                "MISSING_REQUIRED_CLIENT_CAPABILITY PARSE_ERROR UNSUPPORTED_PROTOCOL_VERSION"
+            ),
             "genmcp.mcp.v2607.exchange": (
                 "CacheableResult EmptyResult InputResponseRequestParams Notification "
                 "NotificationParams PaginatedRequestParams PaginatedResult Request RequestParams "
@@ -356,8 +362,6 @@ else:
                 "JSONRPCResponse JSONRPCResultResponse"
             ),
             "genmcp.mcp.v2607.jsonrpc_errors": (
-                "HEADER_MISMATCH INTERNAL_ERROR INVALID_PARAMS INVALID_REQUEST METHOD_NOT_FOUND "
-                "MISSING_REQUIRED_CLIENT_CAPABILITY PARSE_ERROR UNSUPPORTED_PROTOCOL_VERSION "
                 "HeaderMismatchError HeaderMismatchErrorObject InternalError InvalidParamsError "
                 "InvalidRequestError MethodNotFoundError MissingRequiredClientCapabilityError "
                 "MissingRequiredClientCapabilityErrorData "
