@@ -72,7 +72,7 @@ class SubscriptionsPage(Page):
             arguments.
     """
 
-    methods: ClassVar[frozenset[str]] = frozenset({mcp.SubscriptionsListenRequest.method})
+    methods: ClassVar[frozenset[str]] = frozenset({"subscriptions/listen"})
 
     def __init__(
         self,
