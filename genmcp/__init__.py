@@ -12,6 +12,8 @@
 
 THE MAP. Folders are layers; each imports only what stands above it here:
 
+    value deferred
+                  what classes of values have in common; names imported when asked for
     mcp/v2607/    what is said: the protocol's messages as attrs classes, builders
     setting errors limits telemetry outcome events event_bus tokens access answers
     questions caller channel server
@@ -42,8 +44,9 @@ The trail of a `tools/call`, each station named in its module's docstring:
     your Tool.call
     transport.reply      events to HTTP parts, written out by the shell
 
-What is re-exported here is the public surface; `genmcp.testing` is the rest of it.
-Nothing inside the package imports this module.
+What is re-exported here is the public surface; `genmcp.testing` is the rest of it. A name
+is imported when it is first asked for: a test of a tool loads no transport. Nothing inside
+the package imports this module.
 """
 
 from typing import TYPE_CHECKING

@@ -24,6 +24,7 @@ from genmcp.answers import Answers
 from genmcp.errors import InvalidParams, TokenError
 from genmcp.mcp import v2607 as mcp
 from genmcp.suite.client_capabilities import check_capabilities, needs_of
+from genmcp.value import Value
 from genmcp.wire.codec import DecodeError, decode, encode
 from genmcp.wire.json_text import write_json
 
@@ -38,8 +39,8 @@ TTL_SECONDS: Final = 20 * 60
 """How long a client may take to answer."""
 
 
-@attrs.frozen
-class Conversation:
+@attrs.frozen(eq=False, repr=False)
+class Conversation(Value):
     """Questions and answers of one call, over all its requests.
 
     Attributes:

@@ -1,8 +1,9 @@
 """Protocol `2026-07-28`, one module for each page of the specification.
 
-Layer: the lowest; imports nothing of genmcp but the `UNSET` marker. All names are
-here, flat: `from genmcp.mcp import v2607 as mcp`, then `mcp.TextContent(text="42")`
-or, shorter, a builder: `mcp.call_tool_result(text="42")`.
+Layer: the lowest; imports nothing of genmcp but the `UNSET` marker, and what classes of
+values have in common. All names are here, flat: `from genmcp.mcp import v2607 as mcp`,
+then `mcp.TextContent(text="42")` or, shorter, a builder: `mcp.call_tool_result(text="42")`.
+A page is imported when one of its names is first asked for.
 
 The classes are frozen, their attributes snake_case, their arguments keywords. An
 optional member that is absent is `None`, or `UNSET` where the wire may hold null.

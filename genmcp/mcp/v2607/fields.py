@@ -13,16 +13,14 @@ the types are needed as objects, here and in `genmcp.wire`.
 from __future__ import annotations
 
 import functools
-import operator
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-import attrs
-
 from genmcp.mcp.v2607.checks import Check, both, rules_for
+from genmcp.value import Value, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import attrs
 
     Field = attrs.Attribute[Any]
 
@@ -44,30 +42,15 @@ PREDICATE: Final = "predicate"
 """Metadata key: the `Problem` of a `Check`, for the codec to call by itself."""
 
 
-class WireObject:
-    """Base of the vocabulary: compares by value, and shows what is set.
-
-    attrs would compile both methods for each class, which is a third of what it
-    takes to import a hundred of them.
-    """
+class WireObject(Value):
+    """Base of the vocabulary: compares by value, and shows what is set."""
 
     __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        cls: Any = type(self)
-        read = _reader(cls)
-        return bool(read(self) == read(other))
-
-    def __hash__(self) -> int:
-        cls: Any = type(self)
-        return hash((cls, _reader(cls)(self)))
 
     def __repr__(self) -> str:
         shown = [
             f"{field.name}={value!r}"
-            for field in _fields(type(self))
+            for field in fields_of(type(self))
             if not _is_default(field, value := getattr(self, field.name))
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -123,19 +106,9 @@ def _prepare(field: Field) -> None:
     object.__setattr__(field, "validator", validator)
 
 
-def _fields(cls: Any) -> Sequence[Field]:
-    found: tuple[Field, ...] = attrs.fields(cls)
-    return found
-
-
 @functools.cache
 def _names(cls: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in _fields(cls))
-
-
-@functools.cache
-def _reader(cls: Any) -> Callable[[object], Any]:
-    return operator.attrgetter(*(field.name for field in _fields(cls)))
+    return tuple(field.name for field in fields_of(cls))
 
 
 def _is_default(field: Field, value: object) -> bool:

@@ -26,6 +26,7 @@ from genmcp.transport.envelope import check_served, describe_unknown, read_meta
 from genmcp.transport.headers import RequestHeaders
 from genmcp.transport.inbound import ReceivedNotification, ReceivedRequest, Refusal
 from genmcp.transport.stdio.line_splitter import OverlongLine
+from genmcp.value import Value
 from genmcp.wire.json_text import TooDeepError, read_json
 from genmcp.wire.messages import (
     MessageError,
@@ -53,8 +54,8 @@ _ID_FIRST: Final = re.compile(_JSONRPC + _ID + _METHOD)
 _METHOD_FIRST: Final = re.compile(_JSONRPC + _METHOD + rb"\s*" + _STRING + rb"\s*,\s*" + _ID)
 
 
-@attrs.frozen
-class Unanswerable:
+@attrs.frozen(eq=False, repr=False)
+class Unanswerable(Value):
     """A message that nothing can be sent back for.
 
     Attributes:
