@@ -1,8 +1,8 @@
 """Names that a module has, and imports when they are first asked for.
 
 Layer: below everything. `genmcp` and `genmcp.mcp.v2607` have all names there are, for
-users to import from; a server uses a few of them. What the others need is not loaded
-until then, which halves the time it takes to import the two.
+users to import from, of which a program uses a few; what the others need is loaded when
+they are asked for, and by whoever serves before it listens.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import ModuleType
 
 
 def defer(
@@ -47,7 +48,7 @@ def defer(
     return find, list_names
 
 
-def load(module: str) -> None:
-    """Import what a module still puts off, so that nobody waits for it later."""
-    for name in dir(sys.modules[module]):
-        getattr(sys.modules[module], name)
+def load(module: ModuleType) -> None:
+    """Import what a module still puts off: before clients come, who would wait for it."""
+    for name in dir(module):
+        getattr(module, name)
