@@ -107,8 +107,8 @@ if TYPE_CHECKING:
         SubscriptionHandler,
         Tool,
         ToolSource,
-        UriTemplate,
     )
+    from genmcp.providers.uri_template import UriTemplate
     from genmcp.questions import elicit_form, elicit_url, list_roots, sample
     from genmcp.server import Server
     from genmcp.suite import Suite
@@ -150,8 +150,9 @@ else:
             "genmcp.providers": (
                 "CacheControl EventSubscriptions Extension Listening PromptReply PromptRepo "
                 "PromptRepoSource ReadReply Reply ResourceRepo ResourceRepoSource "
-                "SubscriptionCapabilities SubscriptionHandler Tool ToolSource UriTemplate"
+                "SubscriptionCapabilities SubscriptionHandler Tool ToolSource"
             ),
+            "genmcp.providers.uri_template": "UriTemplate",
             "genmcp.questions": "elicit_form elicit_url list_roots sample",
             "genmcp.server": "Server",
             "genmcp.suite": "Suite",

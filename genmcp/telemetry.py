@@ -229,20 +229,6 @@ class Observer:
         """Take notice of a request that never was a call."""
 
 
-@attrs.define
-class CallNotes:
-    """What whoever answers a call says of it, for the log and for observers.
-
-    Attributes:
-        served_target: the name of the tool or prompt that is called, once it is found.
-        problem: why the answer is not what the client wanted, for the log: places and
-            reasons, nothing of the values.
-    """
-
-    served_target: str | None = None
-    problem: str | None = None
-
-
 _BY_ERROR: Final = {
     Overloaded: RefusalReason.OVERLOADED,
     LimitExceeded: RefusalReason.LIMIT,

@@ -71,7 +71,13 @@ trio.run(main)
 
 SERVERS = ["cryptography", "h11", "h2", "httptools", "hypercorn", "uvicorn"]
 """What only a program that serves has a use for."""
-SERVING = ["genmcp.legacy", "genmcp.mux", "genmcp.transport.asgi", "genmcp.transport.http1"]
+SERVING = [
+    "genmcp.legacy",
+    "genmcp.telemetry",
+    "genmcp.mux",
+    "genmcp.transport.asgi",
+    "genmcp.transport.http1",
+]
 EXTRAS = ["argparse", "genmcp.cli", "genmcp.testing", "httpx2", "joserfc", "opentelemetry"]
 
 STEPS = {
@@ -82,7 +88,8 @@ STEPS = {
     "from genmcp import Suite, Tool": ["genmcp.transport", "trio", *SERVERS, *SERVING, *EXTRAS],
     "from genmcp import Suite, Tool, serve": [*SERVERS, *SERVING, *EXTRAS],
     DEFINED: [
-        *("genmcp.transport", "genmcp.mcp.v2607.sampling", "genmcp.mcp.v2607.form_schema", "trio"),
+        *("genmcp.mcp.v2607.sampling", "genmcp.mcp.v2607.form_schema", "genmcp.mcp.v2607.messages"),
+        *("genmcp.providers.uri_template", "genmcp.transport", "trio"),
         *(*SERVERS, *SERVING, *EXTRAS),
     ],
 }
