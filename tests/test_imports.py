@@ -63,6 +63,7 @@ async def main():
         while b"\\r\\n\\r\\n" not in answer or not answer.endswith(b"}"):
             answer += await stream.receive_some()
         assert b'"text":"3.0"' in answer, answer
+        assert not {"hypercorn", "h2", "h11", "wsproto"} & before, before
         print(*(set(sys.modules) - before))
         nursery.cancel_scope.cancel()
 
@@ -111,6 +112,7 @@ def test_what_is_not_needed_yet_is_not_imported(code: str) -> None:
 
 
 def test_a_server_that_listens_imports_nothing_more_for_a_call() -> None:
+    """Nor has it anything of the other server, which has a cost of its own."""
     assert run(DEFINED + CALLED) == []
 
 
