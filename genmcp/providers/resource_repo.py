@@ -232,7 +232,7 @@ class ResourceRepo(Repo[C]):
                 f"got {described!r}"
             )
         # At the top, all that templates are read and matched with would be there for every
-        # server. A repository that has one comes by here when it is defined or listed.
+        # server. A repository that has one comes by here when it is defined, or given a Suite.
         from genmcp.providers.uri_template import UriTemplate  # noqa: PLC0415
 
         unsafe: bool = cls._declared.get("allow_unsafe_paths", False)

@@ -90,8 +90,8 @@ def required() -> dict[str, Any]:
 def _prepare(field: Field) -> None:
     """Give a field, which attrs made for this class a moment ago, its converter and checks.
 
-    In place, as attrs does it with names: `evolve` reads and writes all there is about a
-    field anew, a sixth of what it takes to define a class.
+    In place: `evolve` reads and writes all there is about a field anew, which for all of
+    them is a seventh of what it takes to define a class.
     """
     tp: Any = field.type
     converter, by_type = rules_for(tp)
