@@ -30,11 +30,9 @@ class Add(Tool[Pair], name="add", description="Adds."):
 suite = Suite(server_name="sums", server_version="1", tools=[Add])
 """
 
-CALLED = """
+BODY = """
 import json, sys, trio
 from functools import partial
-
-from genmcp import serve
 
 BODY = json.dumps({
     "jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -46,29 +44,54 @@ BODY = json.dumps({
         },
     },
 })
+
+async def ask(stream, request):
+    await stream.send_all(request.encode())
+    answer = b""
+    while b'"text":"3.0"' not in answer:
+        answer += await stream.receive_some()
+"""
+
+CALLED = {
+    "HTTP": """
+from genmcp import serve
+
 REQUEST = (
     "POST /mcp HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Type: application/json\\r\\n"
     "Accept: application/json, text/event-stream\\r\\nMCP-Protocol-Version: 2026-07-28\\r\\n"
-    f"Mcp-Method: tools/call\\r\\nMcp-Name: add\\r\\nContent-Length: {len(BODY)}\\r\\n\\r\\n{BODY}"
+    f"Mcp-Method: tools/call\\r\\nMcp-Name: add\\r\\nContent-Length: {len(BODY)}\\r\\n\\r\\n"
 )
 
 async def main():
     async with trio.open_nursery() as nursery:
         [url] = await nursery.start(partial(serve, suite, port=0))
-        before = set(sys.modules)
         port = int(url.removeprefix("http://127.0.0.1:").removesuffix("/mcp"))
         stream = await trio.open_tcp_stream("127.0.0.1", port)
-        await stream.send_all(REQUEST.encode())
-        answer = b""
-        while b"\\r\\n\\r\\n" not in answer or not answer.endswith(b"}"):
-            answer += await stream.receive_some()
-        assert b'"text":"3.0"' in answer, answer
+        before = set(sys.modules)
         assert not {"hypercorn", "h2", "h11", "wsproto"} & before, before
+        await ask(stream, REQUEST + BODY)
         print(*(set(sys.modules) - before))
         nursery.cancel_scope.cancel()
 
 trio.run(main)
-"""
+""",
+    "stdio": """
+import trio.testing
+from genmcp import serve_stdio
+
+async def main():
+    async with trio.open_nursery() as nursery:
+        ours, theirs = trio.testing.memory_stream_pair()
+        nursery.start_soon(partial(serve_stdio, suite, stdin=theirs, stdout=theirs))
+        await trio.testing.wait_all_tasks_blocked()
+        before = set(sys.modules)
+        await ask(ours, BODY + "\\n")
+        print(*(set(sys.modules) - before))
+        nursery.cancel_scope.cancel()
+
+trio.run(main)
+""",
+}
 
 SERVERS = ["cryptography", "h11", "h2", "httptools", "hypercorn", "uvicorn"]
 """What only a program that serves has a use for."""
@@ -111,9 +134,10 @@ def test_what_is_not_needed_yet_is_not_imported(code: str) -> None:
     assert [name for name in STEPS[code] if name in loaded] == []
 
 
-def test_a_server_that_listens_imports_nothing_more_for_a_call() -> None:
-    """Nor has it anything of the other server, which has a cost of its own."""
-    assert run(DEFINED + CALLED) == []
+@pytest.mark.parametrize("transport", CALLED)
+def test_a_server_that_listens_imports_nothing_more_for_a_call(transport: str) -> None:
+    """Nor has it, on HTTP, anything of the other server, which has a cost of its own."""
+    assert run(DEFINED + BODY + CALLED[transport]) == []
 
 
 # -- the two modules that put imports off -----------------------------------------
