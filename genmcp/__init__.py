@@ -45,7 +45,7 @@ The trail of a `tools/call`, each station named in its module's docstring:
     transport.reply      events to HTTP parts, written out by the shell
 
 What is re-exported here is the public surface; `genmcp.testing` is the rest of it. A name
-is imported when it is first asked for: a test of a tool loads no transport. Nothing inside
+is imported when it is first asked for: who defines tools loads no transport. Nothing inside
 the package imports this module.
 """
 
