@@ -26,27 +26,29 @@ import attrs
 
 from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
+from genmcp.value import Value
 from genmcp.wire.arguments import ArgumentReader, ArgumentsError
 from genmcp.wire.codec import DecodeError, decode, encode
 
 T = TypeVar("T")
-_K = TypeVar("_K", mcp.ElicitResult, mcp.CreateMessageResult, mcp.ListRootsResult)
+# As strings, so that these pages are not loaded for those who ask nothing.
+_K = TypeVar("_K", "mcp.ElicitResult", "mcp.CreateMessageResult", "mcp.ListRootsResult")
 
 
-@attrs.frozen
-class Accepted(Generic[T]):
+@attrs.frozen(eq=False, repr=False)
+class Accepted(Value, Generic[T]):
     """The user said yes. For a form, `content` is what was entered."""
 
     content: T
 
 
-@attrs.frozen
-class Declined:
+@attrs.frozen(eq=False, repr=False)
+class Declined(Value):
     """The user said no."""
 
 
-@attrs.frozen
-class Cancelled:
+@attrs.frozen(eq=False, repr=False)
+class Cancelled(Value):
     """The user neither said yes nor no, such as by closing the window."""
 
 

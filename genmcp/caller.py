@@ -13,6 +13,7 @@ import attrs
 
 from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
+from genmcp.value import Value
 from genmcp.wire.codec import DecodeError, decode
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from genmcp.access import Access
 
 
-@attrs.frozen(kw_only=True, slots=False)
-class Caller:
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False)
+class Caller(Value):
     """Who is calling, as this one request says; nothing is remembered from earlier.
 
     Attributes:

@@ -14,10 +14,11 @@ import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
+import attrs
+
 from genmcp.answers import NO_ANSWERS
 from genmcp.caller import CallerFacts
 from genmcp.mcp import v2607 as mcp
-from genmcp.telemetry import CallNotes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -32,6 +33,20 @@ R = TypeVar("R")
 _SEVERITY: Final[dict[str, int]] = {
     level: rank for rank, level in enumerate(get_args(mcp.LoggingLevel))
 }
+
+
+@attrs.define
+class CallNotes:
+    """What whoever answers a call says of it, for the log and for observers.
+
+    Attributes:
+        served_target: the name of the tool or prompt that is called, once it is found.
+        problem: why the answer is not what the client wanted, for the log: places and
+            reasons, nothing of the values.
+    """
+
+    served_target: str | None = None
+    problem: str | None = None
 
 
 class Channel(CallerFacts, ABC):

@@ -31,7 +31,8 @@ from genmcp.setting import name_flag, name_variable
 from genmcp.transport.asgi import SECRET_KEY_VARIABLE, StreamableHTTP
 from genmcp.transport.listeners import find_bound_host
 from genmcp.transport.port_config import PortConfig
-from genmcp.transport.serve import make_endpoint, serve
+from genmcp.transport.serve import serve
+from genmcp.transport.serving import make_endpoint
 from genmcp.transport.signals import stopping_on_signals
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ import attrs
 from genmcp.errors import InternalError
 from genmcp.legacy.versions import JUNE
 from genmcp.mcp import v2607 as mcp
+from genmcp.value import Value
 from genmcp.wire.codec import encode
 from genmcp.wire.json_text import write_json
 
@@ -31,8 +32,8 @@ class QuestionFailed(InternalError):
     """
 
 
-@attrs.frozen
-class Question:
+@attrs.frozen(eq=False, repr=False)
+class Question(Value):
     """One question, ready to be sent.
 
     Attributes:

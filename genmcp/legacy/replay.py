@@ -15,6 +15,8 @@ from typing import Final, TypeAlias
 import attrs
 import trio
 
+from genmcp.value import Value
+
 MAX_BYTES: Final = 16 * 1024 * 1024
 """How much of all streams together is kept. The first to be forgotten are those that have
 ended, and of those the oldest."""
@@ -36,8 +38,8 @@ class StreamLost(Exception):
     """What followed that event is not known, or not any more."""
 
 
-@attrs.frozen
-class Missed:
+@attrs.frozen(eq=False, repr=False)
+class Missed(Value):
     """What follows an event.
 
     Attributes:

@@ -19,6 +19,7 @@ import orjson
 from genmcp.errors import InvalidParams
 from genmcp.legacy.versions import NOVEMBER, negotiate_version
 from genmcp.mcp import v2607 as mcp
+from genmcp.value import Value
 from genmcp.wire.codec import DecodeError, decode
 from genmcp.wire.json_text import write_json
 
@@ -38,8 +39,8 @@ _MAX_NAME: Final = 256
 _MAX_EXPERIMENTAL_BYTES: Final = 1024
 
 
-@attrs.frozen(kw_only=True)
-class Session:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Session(Value):
     """What was agreed on.
 
     Attributes:

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from genmcp.value import Value
+
 if TYPE_CHECKING:
     from genmcp.mcp import v2607 as mcp
 
 
-@attrs.frozen
-class SessionState:
+@attrs.frozen(eq=False, repr=False)
+class SessionState(Value):
     """What is remembered of a session.
 
     Attributes:
@@ -40,35 +42,35 @@ UNTOUCHED = SessionState()
 """The state of a session of which nothing is stored."""
 
 
-@attrs.frozen
-class AnswerCame:
+@attrs.frozen(eq=False, repr=False)
+class AnswerCame(Value):
     """The client answered a question of the server: the id of it, and the response."""
 
     question_id: mcp.RequestId
     response: Mapping[str, Any]
 
 
-@attrs.frozen
-class CancelWanted:
+@attrs.frozen(eq=False, repr=False)
+class CancelWanted(Value):
     """The client wants one of its requests cancelled."""
 
     request_id: mcp.RequestId
 
 
-@attrs.frozen
-class WatchedChanged:
+@attrs.frozen(eq=False, repr=False)
+class WatchedChanged(Value):
     """Other resources are watched than before."""
 
 
-@attrs.frozen
-class StreamOpened:
+@attrs.frozen(eq=False, repr=False)
+class StreamOpened(Value):
     """A new stream takes the server's notifications; the one before ends."""
 
     stream: str
 
 
-@attrs.frozen
-class SessionEnded:
+@attrs.frozen(eq=False, repr=False)
+class SessionEnded(Value):
     """The session was ended."""
 
 

@@ -22,6 +22,7 @@ from genmcp.providers.param_headers import ParamHeader, read_param_headers
 from genmcp.providers.tool import Tool
 from genmcp.suite.provider_source import make_provider
 from genmcp.suite.scopes import ask_scopes
+from genmcp.value import Value
 from genmcp.wire.codec import encode
 from genmcp.wire.json_text import write_json
 
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("genmcp.suite")
 
 
-@attrs.frozen
-class ServedTool:
+@attrs.frozen(eq=False, repr=False)
+class ServedTool(Value):
     """A tool as the suite serves it: everything that can be known before a call.
 
     Attributes:

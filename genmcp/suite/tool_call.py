@@ -28,6 +28,7 @@ from genmcp.suite.client_capabilities import check_capabilities
 from genmcp.suite.input_required import Conversation
 from genmcp.suite.param_headers import check_param_headers
 from genmcp.suite.scopes import check_scopes
+from genmcp.value import Value
 from genmcp.wire.arguments import ArgumentsError
 
 if TYPE_CHECKING:
@@ -47,16 +48,16 @@ _NO_RESULT: Final = mcp.CallToolResult(content=[])
 _EXPECTED: Final = "a CallToolResult, str, Stream, InputRequired or Error"
 
 
-@attrs.frozen
-class ToolStream:
+@attrs.frozen(eq=False, repr=False)
+class ToolStream(Value):
     """The state of a streaming tool call: which call, and the author's own state."""
 
     call: ToolCall
     state: Any
 
 
-@attrs.frozen
-class ToolCall:
+@attrs.frozen(eq=False, repr=False)
+class ToolCall(Value):
     """A call of one tool by one caller, with the arguments as they came."""
 
     served: ServedTool

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import trio
 from typing_extensions import Unpack
 
+from genmcp.deferred import load
 from genmcp.errors import InternalError
 from genmcp.legacy.memory_store import MemorySessionStore
 from genmcp.legacy.replay import ReplayStore
 from genmcp.limits import LimitOptions, Limits
+from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Mux
 from genmcp.tokens import Keyring
 from genmcp.transport.asgi_exchange import AsgiExchange
@@ -176,6 +178,7 @@ class StreamableHTTP:
         self._limits = Limits(**limits).fill_in(
             limited_by_default=self.public_url is not None or principal is not None
         )
+        load(mcp)
         self.mux = Mux(
             server,
             keyring=make_keyring(secret_key),

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from genmcp.errors import HeaderMismatch
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,8 +66,8 @@ _WRAPPED_END: Final = "?="
 _MAX_SHOWN_CHARACTERS: Final = 80
 
 
-@attrs.frozen
-class RequestHeaders:
+@attrs.frozen(eq=False, repr=False)
+class RequestHeaders(Value):
     """The headers of one request that matter here; whatever else was sent is dropped.
 
     Attributes:

@@ -18,6 +18,7 @@ from genmcp.transport.exchange import Scope
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.reply import OK, find_delay, find_status
 from genmcp.transport.watch import watch_over
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from genmcp.caller import Caller
@@ -32,8 +33,8 @@ Principal: TypeAlias = Callable[[Scope], str | Awaitable[str | None] | None]
 """Tells from the ASGI scope who was authenticated, as a steady name, if anybody was."""
 
 
-@attrs.frozen
-class Identity:
+@attrs.frozen(eq=False, repr=False)
+class Identity(Value):
     """Fills in what the application knows of a caller: `assigns` and `principal`.
 
     Args:

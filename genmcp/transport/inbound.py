@@ -48,6 +48,7 @@ from genmcp.transport.envelope import (
     read_meta,
 )
 from genmcp.transport.headers import RequestHeaders, read_params, show
+from genmcp.value import Value
 from genmcp.wire.json_text import TooDeepError, read_json
 from genmcp.wire.messages import (
     MessageError,
@@ -77,8 +78,8 @@ BOTH_ERAS: Final = (*SUPPORTED_VERSIONS, *legacy_versions.VERSIONS)
 _MAX_LENGTH_DIGITS: Final = 18
 
 
-@attrs.frozen
-class Refusal:
+@attrs.frozen(eq=False, repr=False)
+class Refusal(Value):
     """The request is not taken; this is the answer.
 
     Attributes:
@@ -97,15 +98,15 @@ class Refusal:
     reason: RefusalReason | None = attrs.field(default=None, kw_only=True)
 
 
-@attrs.frozen
-class ReceivedNotification:
+@attrs.frozen(eq=False, repr=False)
+class ReceivedNotification(Value):
     """A notification. It is answered 202, whatever becomes of it."""
 
     notification: mcp.ClientNotification
 
 
-@attrs.frozen
-class ReceivedRequest:
+@attrs.frozen(eq=False, repr=False)
+class ReceivedRequest(Value):
     """A request that may run.
 
     Attributes:
@@ -117,8 +118,8 @@ class ReceivedRequest:
     caller: Caller
 
 
-@attrs.frozen
-class ReceivedLegacy:
+@attrs.frozen(eq=False, repr=False)
+class ReceivedLegacy(Value):
     """A message of a client of 2025, which `genmcp.transport.legacy` answers.
 
     Attributes:

@@ -17,6 +17,7 @@ import attrs
 from genmcp.errors import InvalidParams, InvalidRequest, McpError
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
+from genmcp.value import Value
 from genmcp.wire.codec import DecodeError, decode_with, encode, path_text
 from genmcp.wire.json_text import write_json
 from genmcp.wire.members import members_of
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 _NO_PARAMS: Final = "params: required, but missing; every request carries params._meta"
 
 
-@attrs.frozen
-class RequestMessage:
+@attrs.frozen(eq=False, repr=False)
+class RequestMessage(Value):
     """A well-formed request. What its method wants of `params` is not checked yet."""
 
     id: RequestId
@@ -39,8 +40,8 @@ class RequestMessage:
     params: dict[str, Any] | None = None
 
 
-@attrs.frozen
-class NotificationMessage:
+@attrs.frozen(eq=False, repr=False)
+class NotificationMessage(Value):
     """A well-formed notification."""
 
     method: str

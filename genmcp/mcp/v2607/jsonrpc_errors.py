@@ -2,27 +2,28 @@
 
 Layer: vocabulary. Servers raise the exceptions of `genmcp.errors`; the classes
 here are for clients and tests. The first five describe the `error` member, the
-last three the whole response, as in the specification.
+last three the whole response, as in the specification. The codes are in `error_codes`.
 Spec: basic/index#error-codes
 """
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Literal
 
 import attrs
 
 from genmcp.mcp.v2607.capabilities import ClientCapabilities
+from genmcp.mcp.v2607.error_codes import (
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 from genmcp.mcp.v2607.fields import WireObject, checked, required
 from genmcp.mcp.v2607.jsonrpc import Error, JSONRPCErrorResponse
-
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
-METHOD_NOT_FOUND: Final = -32601
-INVALID_PARAMS: Final = -32602
-INTERNAL_ERROR: Final = -32603
-HEADER_MISMATCH: Final = -32020
-MISSING_REQUIRED_CLIENT_CAPABILITY: Final = -32021
-UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from genmcp.transport.http1.request_reader import BadRequestError
-from genmcp.transport.runner.request_target import read_target
+from genmcp.transport.request_target import read_target
 
 if TYPE_CHECKING:
     from genmcp.transport.http1.request_reader import IncomingRequest

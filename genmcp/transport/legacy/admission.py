@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from genmcp.caller import Caller
-from genmcp.errors import InvalidRequest
+from genmcp.errors import InvalidRequest, TokenError
 from genmcp.legacy.session import unseal_session
 from genmcp.mcp import v2607 as mcp
 from genmcp.telemetry import RefusalReason
-from genmcp.tokens import TokenError
 from genmcp.transport.headers import show
 from genmcp.transport.inbound import Refusal
 

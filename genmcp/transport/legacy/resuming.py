@@ -20,6 +20,7 @@ from genmcp.transport.headers import show
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.reply import OK, STREAM_HEADERS, Chunk, End, Head
 from genmcp.transport.sse import KEEP_ALIVE
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from genmcp.legacy.replay import ReplayStore, StreamName
@@ -68,8 +69,8 @@ async def resume_stream(
     return None
 
 
-@attrs.frozen
-class _Following:
+@attrs.frozen(eq=False, repr=False)
+class _Following(Value):
     """One reader of a stream."""
 
     exchange: Exchange

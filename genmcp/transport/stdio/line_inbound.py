@@ -38,6 +38,7 @@ from genmcp.transport.inbound import (
     Refusal,
 )
 from genmcp.transport.stdio.line_splitter import OverlongLine
+from genmcp.value import Value
 from genmcp.wire.json_text import TooDeepError, read_json
 from genmcp.wire.messages import (
     MessageError,
@@ -66,8 +67,8 @@ _ID_FIRST: Final = re.compile(_JSONRPC + _ID + _METHOD)
 _METHOD_FIRST: Final = re.compile(_JSONRPC + _METHOD + rb"\s*" + _STRING + rb"\s*,\s*" + _ID)
 
 
-@attrs.frozen
-class Unanswerable:
+@attrs.frozen(eq=False, repr=False)
+class Unanswerable(Value):
     """A message that nothing can be sent back for.
 
     Attributes:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 from typing_extensions import Unpack
 
+from genmcp.deferred import load
 from genmcp.errors import show
 from genmcp.limits import LimitOptions, Limits
+from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Mux
 from genmcp.server import Server
 from genmcp.transport.asgi import make_keyring
@@ -150,6 +152,7 @@ def make_connector(
         raise ValueError(f"grace_seconds must be a number from 0 on, got {grace_seconds!r}")
     checked = Limits(**limits).fill_in(limited_by_default=False)
     keyring = make_keyring(secret_key)
+    load(mcp)
     mux = Mux(server, keyring=keyring, limits=checked, observers=observers)
     inbound = LineInbound(server.methods(), checked, ReceivedEarlier if legacy else None)
 
