@@ -347,19 +347,15 @@ class Call:
                 return
             self._over = True
             try:
-                await self._write_ending(ending, cause)
-            except ClientGone:
-                self._record.cut_off(Outcome.CANCELLED)
+                await self._sink.write(ending)
+            except EncodeError as error:
+                ending = Failed(self._record.crash(error))
+                await self._sink.write(ending)
+            self._record.settle(ending, cause)
+        except ClientGone:
+            self._record.cut_off(Outcome.CANCELLED)
         finally:
             self._turns.pass_on()
-
-    async def _write_ending(self, ending: Ending, cause: Outcome | None) -> None:
-        try:
-            await self._sink.write(ending)
-        except EncodeError as error:
-            ending = Failed(self._record.crash(error))
-            await self._sink.write(ending)
-        self._record.settle(ending, cause)
 
     def _cut_off(self, cause: Outcome) -> None:
         # Before that, an ending may be on its way, and is what counts if it arrives.

@@ -123,14 +123,17 @@ class HandlerScope:
         self.cancel()
         self._grace.cancel(reason=_REASON)
 
-    async def run(
+    @coroutine
+    def run(
         self,
         body: Coroutine[Any, Any, T],
         *,
         on_late: Callable[[], None],
         on_block: Callable[[], None] | None = None,
-    ) -> T | None:
+    ) -> Generator[Any, Any, T | None]:
         """Run `body` and return its result, or `None` if it was cancelled.
+
+        To be awaited. It passes `body`'s traps to trio, and trio's answers to `body`.
 
         Args:
             body: the coroutine.
@@ -139,25 +142,6 @@ class HandlerScope:
         """
         self._on_late = on_late
         self._on_block = on_block
-        try:
-            return await self._drive(body)
-        except BaseException as error:
-            if self._abandoned or not self._gone.cancel_called:
-                raise
-            # Caught here and not by the scopes, which are left by whoever opened them.
-            rest = _leave_out_cancellations(error)
-            if rest is None:
-                return None
-            if rest is error:
-                raise
-            raise rest from None
-        finally:
-            # They belong to one call, which the scope may outlive by hours.
-            self._on_late = self._on_block = None
-
-    @coroutine
-    def _drive(self, body: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-        """Pass `body`'s traps to trio and trio's answers to `body`."""
         answer: Any = None
         refused: TypeError | None = None
         try:
@@ -180,7 +164,19 @@ class HandlerScope:
                     raise
                 if self._gone.cancel_called:
                     self._notice_late()
+        except BaseException as error:
+            if self._abandoned or not self._gone.cancel_called:
+                raise
+            # Caught here and not by the scopes, which are left by whoever opened them.
+            rest = _leave_out_cancellations(error)
+            if rest is None:
+                return None
+            if rest is error:
+                raise
+            raise rest from None
         finally:
+            # They belong to one call, which the scope may outlive by hours.
+            self._on_late = self._on_block = None
             # It may be a cancellation, and that has this very frame in its traceback.
             answer = None
 

@@ -83,10 +83,13 @@ def read_json(text: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise _make_parse_error(text, error, max_depth) from None
+    count, looks_odd = (
+        (bytes.count, _looks_odd) if len(text) < _LONG else (_count_few, _long_looks_odd)
+    )
     # No text is deeper than it has brackets; few have this many.
-    if _count(text, b"{") + _count(text, b"[") > max_depth and _is_deeper(value, max_depth):
+    if count(text, b"{") + count(text, b"[") > max_depth and _is_deeper(value, max_depth):
         raise TooDeepError(max_depth)
-    if _looks_odd(text, value):
+    if looks_odd(text, value):
         _check_slowly(text)
     return value
 
@@ -146,23 +149,27 @@ def _looks_odd(text: bytes, value: Any) -> bool:
     member, and those inside strings. A member that was dropped took its colon with
     it. Only a colon written as an escape breaks the count.
     """
-    if _count(text, b":") != _count(orjson.dumps(value), b":"):
+    if text.count(b":") != orjson.dumps(value).count(b":") or b"\\u003" in text:
         return True
-    # A backslash is found at once where there is none.
+    return _MANY_DIGITS in text.translate(_DIGITS)
+
+
+def _long_looks_odd(text: bytes, value: Any) -> bool:
+    """Tell the same as `_looks_odd` of a long text, without going through all of it.
+
+    Python finds that a byte is not there much faster than it counts or translates.
+    """
+    if _count_few(text, b":") != _count_few(orjson.dumps(value), b":"):
+        return True
     if b"\\" in text and b"\\u003" in text:
         return True
-    if len(text) >= _LONG and _TWO_DIGITS not in text[::_STEP].translate(_DIGITS):
+    if _TWO_DIGITS not in text[::_STEP].translate(_DIGITS):
         return False
     return _MANY_DIGITS in text.translate(_DIGITS)
 
 
-def _count(text: bytes, character: bytes) -> int:
-    """Return how often `character` stands in `text`.
-
-    Python looks for one in a long text much faster than it counts them all.
-    """
-    if len(text) < _LONG:
-        return text.count(character)
+def _count_few(text: bytes, character: bytes) -> int:
+    """Return how often `character` stands in `text`, where it is probably rare."""
     at = -1
     for count in range(_FEW):
         at = text.find(character, at + 1)

@@ -58,10 +58,11 @@ class Inflow:
         self._news = trio.lowlevel.ParkingLot()
         self._room: trio.lowlevel.ParkingLot | None = None
 
-    async def receive(self) -> bytes:
+    def receive(self) -> Awaitable[bytes]:
         """Return the next bytes; `b""` when there are no more. For the first task."""
-        if not self._reads_ahead:
-            return await self._wire.receive()
+        return self._take_ahead() if self._reads_ahead else self._wire.receive()
+
+    async def _take_ahead(self) -> bytes:
         while not self._ahead and not self.at_end:
             await self._news.park()
         data = b"".join(self._ahead)

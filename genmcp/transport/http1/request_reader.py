@@ -69,10 +69,10 @@ class IncomingRequest:
         pieces: the parts of the body that arrived and were not taken yet.
         size: how many bytes of body have arrived in all.
         complete: whether the body is complete.
+        scanned: those of the headers that matter, if they were looked for before.
         path: the path of the target, decoded; see `resolve_target`.
         raw_path: the same as sent.
         query: what follows the path.
-        scanned: those of the headers that matter, if they were looked for before.
     """
 
     verb: str
@@ -84,10 +84,10 @@ class IncomingRequest:
     pieces: list[bytes] = attrs.field(factory=list[bytes])
     size: int = 0
     complete: bool = False
+    scanned: RequestHeaders | None = None
     path: str = ""
     raw_path: bytes = b""
     query: bytes = b""
-    scanned: RequestHeaders | None = None
 
     def take(self) -> bytes:
         """Return what has arrived of the body since the last time."""
@@ -213,20 +213,20 @@ class RequestReader:
         if found is None:
             return False
         head, body = found
-        self.requests.append(
-            IncomingRequest(
-                "POST",
-                head.target,
-                head.headers,
-                http10=False,
-                keep_alive=True,
-                expects_continue=False,
-                pieces=[body] if body else [],
-                size=len(body),
-                complete=True,
-                scanned=head.scanned,
-            )
+        # `_remember` has seen to it that it is like this.
+        request = IncomingRequest(
+            "POST",
+            head.target,
+            head.headers,
+            http10=False,
+            keep_alive=True,
+            expects_continue=False,
+            pieces=[body] if body else [],
+            size=len(body),
+            complete=True,
+            scanned=head.scanned,
         )
+        self.requests.append(request)
         return True
 
     def _remember(self, data: bytes) -> None:
