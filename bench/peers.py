@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import enum
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -48,10 +49,13 @@ class Runtime:
         command: starts a server, but for `--port` and `--style`.
         import_command: imports the framework once, and prints how many seconds that
             took by the clock and on the processor. Empty where that says nothing.
+        definition_command: does and prints the same, with a server and its one tool
+            defined besides.
     """
 
     command: Sequence[str]
     import_command: Sequence[str] = ()
+    definition_command: Sequence[str] = ()
 
 
 @attrs.frozen
@@ -79,15 +83,36 @@ class Peer:
     by_default: bool = True
 
 
-_TIMED_IMPORT: Final = (
-    "import time; wall, cpu = time.perf_counter(), time.process_time(); {statement}; "
+def make_variables() -> dict[str, str]:
+    """Return the environment of what is measured: ours, but that bytecode is kept.
+
+    Where it is not, every start compiles anew whatever no installer has compiled: of all
+    that is measured, this repository's own code alone.
+    """
+    variables = dict(os.environ)
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    return variables
+
+
+_TIMED: Final = (
+    f"import sys, time; sys.path.append({str(SERVERS)!r}); "
+    "wall, cpu = time.perf_counter(), time.process_time(); {statement}; "
     "print(time.perf_counter() - wall, time.process_time() - cpu)"
 )
-_TIMED_NODE_IMPORT: Final = (
+_TIMED_NODE: Final = (
     "const wall = performance.now(), cpu = process.cpuUsage();"
-    "await import('@modelcontextprotocol/server');"
+    "{statement};"
     "const used = process.cpuUsage(cpu);"
     "console.log((performance.now() - wall) / 1e3, (used.user + used.system) / 1e6);"
+)
+_NODE_IMPORT: Final = "const { McpServer } = await import('@modelcontextprotocol/server')"
+_NODE_DEFINITION: Final = (
+    f"{_NODE_IMPORT}; const z = await import('zod/v4');"
+    "const server = new McpServer({ name: 'bench', version: '1.0.0' });"
+    "const inputSchema = z.object({ a: z.number(), b: z.number() });"
+    "const say = (text) => ({ content: [{ type: 'text', text }] });"
+    "server.registerTool('add', { description: 'Add two numbers.', inputSchema },"
+    " async ({ a, b }) => say(String(a + b)))"
 )
 
 
@@ -96,7 +121,8 @@ def _own_runtime() -> Runtime:
     # this process has, checked out or installed.
     return Runtime(
         [sys.executable, "-m", "bench.servers.on_genmcp"],
-        [sys.executable, "-c", _TIMED_IMPORT.format(statement="import genmcp")],
+        _time(sys.executable, "import genmcp"),
+        _time(sys.executable, "import small_on_genmcp"),
     )
 
 
@@ -111,12 +137,17 @@ def _bare_runtime() -> Runtime:
     return Runtime([sys.executable, "-m", "bench.servers.bare"])
 
 
-def _python_runtime(folder: str, script: str, statement: str, *options: str) -> Runtime:
-    python = str(INSTALLED / folder / "bin" / "python")
+def _python_runtime(framework: str, statement: str, *options: str) -> Runtime:
+    python = str(INSTALLED / framework / "bin" / "python")
     return Runtime(
-        [python, str(SERVERS / script), *options],
-        [python, "-c", _TIMED_IMPORT.format(statement=statement)],
+        [python, str(SERVERS / f"on_{framework}.py"), *options],
+        _time(python, statement),
+        _time(python, f"import small_on_{framework}"),
     )
+
+
+def _time(python: str, statement: str) -> Sequence[str]:
+    return [python, "-c", _TIMED.replace("{statement}", statement)]
 
 
 def _typescript_runtime() -> Runtime:
@@ -128,7 +159,10 @@ def _typescript_runtime() -> Runtime:
     # In the folder of its dependencies, as node looks for them from the script upwards.
     return Runtime(
         [*node, str(folder / "on_typescript.mjs")],
-        [*node, "--input-type=module", "-e", _TIMED_NODE_IMPORT],
+        *(
+            [*node, "--input-type=module", "-e", _TIMED_NODE.replace("{statement}", statement)]
+            for statement in (_NODE_IMPORT, _NODE_DEFINITION)
+        ),
     )
 
 
@@ -141,7 +175,7 @@ PEERS: Final[Mapping[str, Peer]] = {
             "sdk",
             "Python SDK",
             ["mcp", "uvicorn", "uvloop", "httptools", "starlette", "pydantic"],
-            lambda: _python_runtime("sdk", "on_sdk.py", "import mcp.server"),
+            lambda: _python_runtime("sdk", "import mcp.server"),
             "requirements-sdk.txt",
             "sdk",
         ),
@@ -149,7 +183,7 @@ PEERS: Final[Mapping[str, Peer]] = {
             "sdk-plain",
             "Python SDK, no uvloop",
             ["mcp", "uvicorn", "h11"],
-            lambda: _python_runtime("sdk", "on_sdk.py", "import mcp.server", "--plain"),
+            lambda: _python_runtime("sdk", "import mcp.server", "--plain"),
             "requirements-sdk.txt",
             "sdk",
             by_default=False,
@@ -158,7 +192,7 @@ PEERS: Final[Mapping[str, Peer]] = {
             "fastmcp",
             "FastMCP",
             ["fastmcp", "mcp", "uvicorn", "uvloop", "httptools"],
-            lambda: _python_runtime("fastmcp", "on_fastmcp.py", "import fastmcp; fastmcp.FastMCP"),
+            lambda: _python_runtime("fastmcp", "import fastmcp; fastmcp.FastMCP"),
             "requirements-fastmcp.txt",
             "fastmcp",
             listens=False,

@@ -10,7 +10,7 @@ from bench.parked import Parked
 from bench.peers import Style
 from bench.progress import Progress
 from bench.requests import ADD, LARGE_ARGUMENT, LARGE_RESULT, LIST_TOOLS
-from bench.startup import ColdStart, Import
+from bench.startup import ColdStart, Definition, Import
 from bench.work import Work
 
 _ADD: Final = "`tools/call` of a trivial async tool"
@@ -44,6 +44,7 @@ PLAN: Final[Mapping[str, Work]] = {
         Parked("wait", 1000),
         Parked("wait", 5000),
         Import(),
+        Definition(),
         ColdStart(),
     )
 }

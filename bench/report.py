@@ -40,7 +40,9 @@ _HOW: Final = """\
 - Memory is that of the process alone, and grows by so much for each stream; what the
   kernel holds for a connection comes on top, for everybody.
 - `import` is of `genmcp`, `mcp.server`, `fastmcp.FastMCP` (as `fastmcp` alone puts off all
-  its work) and `@modelcontextprotocol/server`, in a new process.
+  its work) and `@modelcontextprotocol/server`, in a new process. `genmcp` puts off most of
+  its own too, so the row after it says more: a module with a server of one tool, and all
+  that it imports to be served. Bytecode is compiled before, as installers do.
 - Two workers and the load are three processes: on fewer than three cores they are in each
   other's way. They are run by `genmcp serve --workers`, which also has the garbage
   collector run less often, and a process alone by `serve`, which leaves that to its

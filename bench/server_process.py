@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
-from bench.peers import INSTALLED, ROOT, Peer, Style
+from bench.peers import INSTALLED, ROOT, Peer, Style, make_variables
 from bench.responses import LoadError
 
 START_SECONDS: Final = 60.0
@@ -46,7 +46,12 @@ class ServerProcess:
             command += ["--style", self.style.value]
         self.started_at = time.perf_counter()
         self._process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log
+            command,
+            cwd=ROOT,
+            env=make_variables(),
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
         )
         return self
 

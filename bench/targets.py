@@ -113,6 +113,11 @@ TARGETS: Final[Sequence[Target]] = (
         IMPORT_TIME,
     ),
     Target(
+        f"the same, with a server of one tool, by the {_SDK}'s",
+        _ratio("define", "wall_ms", "sdk"),
+        IMPORT_TIME,
+    ),
+    Target(
         "calls per second at 256 with two workers, by those with one",
         _inverse("add-256", "rate", "workers"),
         WORKERS_RATE,

@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 import attrs
 
 from genmcp.errors import check_scope, show
+from genmcp.value import Value
 
 OFFLINE_ACCESS: Final = "offline_access"
 """The scope that asks for a refresh token. That is between client and issuer: a resource
@@ -70,8 +71,8 @@ def _check_time(_: Any, field: attrs.Attribute[float | None], value: object) -> 
         raise TypeError(f"Access: expires_at must be seconds since 1970, got {show(value)}")
 
 
-@attrs.frozen(kw_only=True)
-class Access:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Access(Value):
     """What one verified access token allows. The token itself is not kept.
 
     Attributes:

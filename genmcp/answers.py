@@ -20,33 +20,35 @@ Spec: basic/patterns/mrtr, client/elicitation#response-actions
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast, overload
 
 import attrs
 
 from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
+from genmcp.value import Value
 from genmcp.wire.arguments import ArgumentReader, ArgumentsError
 from genmcp.wire.codec import DecodeError, decode, encode
 
 T = TypeVar("T")
-_K = TypeVar("_K", mcp.ElicitResult, mcp.CreateMessageResult, mcp.ListRootsResult)
+# As strings, so that these pages are not loaded for those who ask nothing.
+_K = TypeVar("_K", "mcp.ElicitResult", "mcp.CreateMessageResult", "mcp.ListRootsResult")
 
 
-@attrs.frozen
-class Accepted(Generic[T]):
+@attrs.frozen(eq=False, repr=False)
+class Accepted(Value, Generic[T]):
     """The user said yes. For a form, `content` is what was entered."""
 
     content: T
 
 
-@attrs.frozen
-class Declined:
+@attrs.frozen(eq=False, repr=False)
+class Declined(Value):
     """The user said no."""
 
 
-@attrs.frozen
-class Cancelled:
+@attrs.frozen(eq=False, repr=False)
+class Cancelled(Value):
     """The user neither said yes nor no, such as by closing the window."""
 
 
@@ -59,13 +61,18 @@ class Answers(Mapping[str, Any]):
 
     Every method returns `None` while the key is not answered.
 
-    Attributes:
-        client_state: what the provider gave `InputRequired`, or `None`.
     """
+
+    __slots__ = ("_client_state", "_given")
 
     def __init__(self, given: Mapping[str, Any] | None = None, client_state: Any = None) -> None:
         self._given = dict(given or {})
-        self.client_state = client_state
+        self._client_state = client_state
+
+    @property
+    def client_state(self) -> Any:
+        """What the provider gave `InputRequired`, or `None`."""
+        return self._client_state
 
     def __getitem__(self, key: str) -> Any:
         return self._given[key]
@@ -141,6 +148,10 @@ class Answers(Mapping[str, Any]):
             return decode(kind, self._given[key])
         except DecodeError as error:
             raise InvalidParams(str(error.under("inputResponses", key))) from None
+
+
+NO_ANSWERS: Final = Answers()
+"""What a client has answered that was not asked anything. Shared: it cannot change."""
 
 
 def _read_refusal(result: mcp.ElicitResult) -> Declined | Cancelled:

@@ -13,6 +13,7 @@ import attrs
 
 from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
+from genmcp.value import Value
 from genmcp.wire.codec import DecodeError, decode
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from genmcp.access import Access
 
 
-@attrs.frozen(kw_only=True)
-class Caller:
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False)
+class Caller(Value):
     """Who is calling, as this one request says; nothing is remembered from earlier.
 
     Attributes:
@@ -138,8 +139,11 @@ def read_caller(
     request: mcp.Request,
     meta: dict[str, Any],
     param_headers: Mapping[str, str | None] | None = None,
+    *,
+    access: Access | None = None,
+    client_address: str | None = None,
 ) -> Caller:
-    """Return who calls, without `assigns` and `principal`.
+    """Return who calls, without what the application knows of it: see `Caller`.
 
     Raises:
         InvalidParams: a key of `_meta` has a value of the wrong type, such as a log
@@ -162,5 +166,8 @@ def read_caller(
         progress_token=typed.progress_token,
         log_level=typed.log_level,
         meta=meta,
+        principal=None if access is None else access.subject,
+        access=access,
+        client_address=client_address,
         param_headers=param_headers,
     )

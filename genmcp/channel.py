@@ -14,14 +14,16 @@ import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
-from genmcp.answers import Answers
+import attrs
+
+from genmcp.answers import NO_ANSWERS
 from genmcp.caller import CallerFacts
 from genmcp.mcp import v2607 as mcp
-from genmcp.telemetry import CallNotes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from genmcp.answers import Answers
     from genmcp.caller import Caller
     from genmcp.limits import OwnRateLimit
     from genmcp.tokens import Keyring
@@ -31,6 +33,20 @@ R = TypeVar("R")
 _SEVERITY: Final[dict[str, int]] = {
     level: rank for rank, level in enumerate(get_args(mcp.LoggingLevel))
 }
+
+
+@attrs.define
+class CallNotes:
+    """What whoever answers a call says of it, for the log and for observers.
+
+    Attributes:
+        served_target: the name of the tool or prompt that is called, once it is found.
+        problem: why the answer is not what the client wanted, for the log: places and
+            reasons, nothing of the values.
+    """
+
+    served_target: str | None = None
+    problem: str | None = None
 
 
 class Channel(CallerFacts, ABC):
@@ -46,7 +62,7 @@ class Channel(CallerFacts, ABC):
         self.caller = caller
         self.keyring = keyring
         """Seals and opens the tokens handed to the client (cursors, request state)."""
-        self.answers = Answers()
+        self.answers: Answers = NO_ANSWERS
         """What the client answered so far, when it retries a call that asked it."""
         self.notes = CallNotes()
         """What the server says of this call for logs and metrics; see `CallNotes`."""

@@ -18,7 +18,7 @@ import reprlib
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from genmcp.mcp.unset import UNSET, Unset
-from genmcp.mcp.v2607.jsonrpc_errors import (
+from genmcp.mcp.v2607.error_codes import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -357,6 +357,20 @@ class MailboxFull(RuntimeError):
 
     Raised by `Channel.post` to whoever posts; never reaches the wire.
     """
+
+
+class TokenError(ValueError):
+    """A sealed token does not open: see `genmcp.tokens.Keyring`.
+
+    All causes read alike to the client. `cause` says which it was, for the log:
+    `malformed`, `unknown key`, `forged or foreign`, `expired`, `from the future`.
+
+    Wire form: -32602, given by whoever asked for the token.
+    """
+
+    def __init__(self, cause: str) -> None:
+        super().__init__("the token is not valid here")
+        self.cause = cause
 
 
 def show(value: object) -> str:

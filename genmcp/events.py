@@ -14,37 +14,39 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from genmcp.value import Value
+
 if TYPE_CHECKING:
     from genmcp.errors import McpError
     from genmcp.mcp import v2607 as mcp
 
 
-@attrs.frozen
-class Opened:
+@attrs.frozen(eq=False, repr=False)
+class Opened(Value):
     """Turn the answer into a stream now, though there is nothing to say yet."""
 
 
-@attrs.frozen
-class Notified:
+@attrs.frozen(eq=False, repr=False)
+class Notified(Value):
     """A notification that belongs to this call."""
 
     notification: mcp.ServerNotification
 
 
-@attrs.frozen
-class KeptAlive:
+@attrs.frozen(eq=False, repr=False)
+class KeptAlive(Value):
     """Nothing was said for a while; show the client, and any proxy, that we live."""
 
 
-@attrs.frozen
-class Answered:
+@attrs.frozen(eq=False, repr=False)
+class Answered(Value):
     """The call's result. Nothing follows."""
 
     result: mcp.Result
 
 
-@attrs.frozen
-class Failed:
+@attrs.frozen(eq=False, repr=False)
+class Failed(Value):
     """The call's error. Nothing follows."""
 
     error: McpError

@@ -18,6 +18,7 @@ import attrs
 
 from genmcp.errors import show
 from genmcp.mcp.unset import UNSET, Unset
+from genmcp.value import Value
 
 
 def _check_count(_: Any, field: attrs.Attribute[int], value: object) -> None:
@@ -62,8 +63,8 @@ _UNIT_SECONDS: Final = {
 }
 
 
-@attrs.frozen
-class RateLimit:
+@attrs.frozen(eq=False, repr=False)
+class RateLimit(Value):
     """How often something may be called: `calls` at once, and then as many in `per_seconds`.
 
     A bucket of `calls` tokens, which is full at first and fills again steadily, one token
@@ -154,8 +155,8 @@ class LimitOptions(TypedDict, total=False):
     completion_rate_limit: RateLimit | Unset | None
 
 
-@attrs.frozen(kw_only=True)
-class Limits:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Limits(Value):
     """The limits of one endpoint.
 
     Those on one caller are on by default where strangers may call, which is where

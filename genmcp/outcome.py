@@ -14,6 +14,7 @@ import attrs
 from typing_extensions import TypeVar
 
 from genmcp.errors import InternalError, McpError, show
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from genmcp.mcp import v2607 as mcp
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 S = TypeVar("S", default=Any)
 
 
-@attrs.frozen
-class Stream(Generic[S]):
+@attrs.frozen(eq=False, repr=False)
+class Stream(Value, Generic[S]):
     """Keep the call open; posted messages go to `handle_message` with `state`.
 
     Returned from `handle_message`, it keeps the call open with the new state.
@@ -31,8 +32,8 @@ class Stream(Generic[S]):
     state: S
 
 
-@attrs.frozen
-class InputRequired:
+@attrs.frozen(eq=False, repr=False)
+class InputRequired(Value):
     """Ask the client for input; it retries the call with the answers.
 
     Attributes:
@@ -68,8 +69,8 @@ class InputRequired:
             )
 
 
-@attrs.frozen
-class Error:
+@attrs.frozen(eq=False, repr=False)
+class Error(Value):
     """Answer with a JSON-RPC error.
 
     `reason` is an `McpError`, or a sentence, which becomes -32603 with that

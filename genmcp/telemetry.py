@@ -22,6 +22,7 @@ from genmcp.errors import (
     Overloaded,
     show_line,
 )
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,8 +154,8 @@ class CallInfo:
     trace: Mapping[str, str] = attrs.field(repr=False)
 
 
-@attrs.frozen(kw_only=True)
-class CallEnded:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class CallEnded(Value):
     """How a call ended.
 
     Attributes:
@@ -179,8 +180,8 @@ class CallEnded:
     served_target: str | None
 
 
-@attrs.frozen(kw_only=True)
-class RequestRefused:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class RequestRefused(Value):
     """A request that was refused before it was a call.
 
     Attributes:
@@ -229,20 +230,6 @@ class Observer:
 
     def request_refused(self, refused: RequestRefused) -> None:
         """Take notice of a request that never was a call."""
-
-
-@attrs.define
-class CallNotes:
-    """What whoever answers a call says of it, for the log and for observers.
-
-    Attributes:
-        served_target: the name of the tool or prompt that is called, once it is found.
-        problem: why the answer is not what the client wanted, for the log: places and
-            reasons, nothing of the values.
-    """
-
-    served_target: str | None = None
-    problem: str | None = None
 
 
 _BY_ERROR: Final = {

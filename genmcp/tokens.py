@@ -30,6 +30,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from genmcp.errors import TokenError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -45,20 +47,6 @@ _TIMES: Final = struct.Struct(">QQ")
 _ALPHABET: Final = re.compile(r"[A-Za-z0-9_-]+\Z")
 _CLOCK_SKEW_SECONDS: Final = 60
 _INFO: Final = b"genmcp token v1 "
-
-
-class TokenError(ValueError):
-    """A token does not open.
-
-    All causes read alike to the client. `cause` says which it was, for the log:
-    `malformed`, `unknown key`, `forged or foreign`, `expired`, `from the future`.
-
-    Wire form: -32602, given by whoever asked for the token.
-    """
-
-    def __init__(self, cause: str) -> None:
-        super().__init__("the token is not valid here")
-        self.cause = cause
 
 
 class Keyring:

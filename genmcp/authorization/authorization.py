@@ -18,6 +18,7 @@ from genmcp.access import Access, read_scopes
 from genmcp.authorization.identifiers import canonicalize, check_url
 from genmcp.authorization.verifier import InvalidToken, TokenVerifier
 from genmcp.errors import InsufficientScope, say_whose, show
+from genmcp.value import Value
 
 
 def _check_verifier(_: Any, field: attrs.Attribute[Any], value: object) -> None:
@@ -103,8 +104,8 @@ def _close(implied: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
     return closed
 
 
-@attrs.frozen
-class Authorization:
+@attrs.frozen(eq=False, repr=False)
+class Authorization(Value):
     """What an endpoint demands of access tokens, and tells clients about them.
 
         StreamableHTTP(

@@ -18,6 +18,7 @@ import httpx2
 import trio
 
 from genmcp.errors import ParseError
+from genmcp.value import Value
 from genmcp.wire.json_text import read_json
 
 MAX_BYTES: Final = 256 * 1024
@@ -45,8 +46,8 @@ class FetchError(Exception):
         self.not_there = not_there
 
 
-@attrs.frozen
-class Fetched:
+@attrs.frozen(eq=False, repr=False)
+class Fetched(Value):
     """A document, and how long it may be kept.
 
     Attributes:

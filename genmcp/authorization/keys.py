@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import attrs
 from joserfc.jwk import RSAKey, import_key
 
+from genmcp.value import Value
+
 if TYPE_CHECKING:
     from joserfc.jwk import Key
 
@@ -52,8 +54,8 @@ FITTING: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
 """The algorithms there are, and the type and the curves of the keys for each."""
 
 
-@attrs.frozen
-class SigningKey:
+@attrs.frozen(eq=False, repr=False)
+class SigningKey(Value):
     """A public key that signatures may be checked with.
 
     Attributes:
@@ -67,8 +69,8 @@ class SigningKey:
     algorithms: frozenset[str]
 
 
-@attrs.frozen
-class IssuerKeys:
+@attrs.frozen(eq=False, repr=False)
+class IssuerKeys(Value):
     """The keys of one issuer that are fit for signatures."""
 
     keys: Sequence[SigningKey]

@@ -20,6 +20,7 @@ from genmcp.mcp.unset import UNSET, Unset
 from genmcp.transport.asgi import KEEPALIVE_SECONDS, StreamableHTTP
 from genmcp.transport.port_config import PortConfig
 from genmcp.transport.serve import PortOptions
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +31,8 @@ _IMPORTED_FOR_TYPES: Final = {"os": os, "Sequence": Sequence}
 _ENTRY: Final = r"^ +{}: (?P<text>.+?)(?=\n\n|\n +\w+: |\s*\Z)"
 
 
-@attrs.frozen
-class LimitSetting:
+@attrs.frozen(eq=False, repr=False)
+class LimitSetting(Value):
     """A limit that can be set.
 
     Attributes:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from genmcp.value import Value
+
 if TYPE_CHECKING:
     from genmcp.cli.settings import Settings
 
@@ -26,8 +28,8 @@ _TEXT: Final = "%(asctime)s %(levelname)s {source}%(name)s: %(message)s"
 _PREFIX: Final = "genmcp_"
 
 
-@attrs.frozen
-class LogOutput:
+@attrs.frozen(eq=False, repr=False)
+class LogOutput(Value):
     """What is logged to stderr.
 
     Attributes:

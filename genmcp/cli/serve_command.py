@@ -31,7 +31,8 @@ from genmcp.setting import name_flag, name_variable
 from genmcp.transport.asgi import SECRET_KEY_VARIABLE, StreamableHTTP
 from genmcp.transport.listeners import find_bound_host
 from genmcp.transport.port_config import PortConfig
-from genmcp.transport.serve import make_endpoint, serve
+from genmcp.transport.serve import serve
+from genmcp.transport.serving import make_endpoint
 from genmcp.transport.signals import stopping_on_signals
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def _take_endpoint_options(settings: Settings) -> dict[str, Any]:
     settings.take(options, "allowed_origins", read_list)
     settings.take(options, "trusted_proxies", read_list)
     settings.take(options, "proxy_headers", str)
-    settings.take(options, "legacy", _read_switch)
+    settings.take(options, "legacy", read_switch)
     for limit in find_endpoint_limits():
         settings.take(options, limit.name, limit.read)
     return options
@@ -246,7 +247,8 @@ def read_seconds(text: str) -> float:
     return seconds
 
 
-def _read_switch(text: str) -> bool:
+def read_switch(text: str) -> bool:
+    """Read whether something is on."""
     if text.lower() not in _SWITCH:
         raise ValueError(f"yes or no, not {text!r}")
     return _SWITCH[text.lower()]

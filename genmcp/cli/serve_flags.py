@@ -54,7 +54,7 @@ def add_serve_flags(serve: argparse.ArgumentParser) -> None:
         "--stdio",
         action="store_true",
         help="serve the one client at stdin and stdout, until it closes them; of the flags "
-        "below only limits of calls and messages go together with it",
+        "below only --no-legacy and limits of calls and messages go together with it",
     )
     place = serve.add_argument_group("where it is")
     place.add_argument("--host", help="the address to bind (127.0.0.1)")

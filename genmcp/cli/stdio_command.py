@@ -20,6 +20,7 @@ from genmcp.cli.log_output import LogOutput
 from genmcp.cli.serve_command import (
     describe_rest,
     read_seconds,
+    read_switch,
     say_error,
     split_grace,
 )
@@ -154,6 +155,7 @@ def _refuse_flags(parsed: argparse.Namespace, settings: Settings) -> None:
 def _take_options(settings: Settings) -> dict[str, Any]:
     options: dict[str, Any] = {"grace_seconds": GRACE_SECONDS}
     settings.take(options, "grace_seconds", read_seconds)
+    settings.take(options, "legacy", read_switch)
     for limit in _find_limits():
         settings.take(options, limit.name, limit.read)
     return options

@@ -20,7 +20,7 @@ the rim, and only there; all that gets further is the channel's `protocol_versio
                 both, for one process
     guard       both, for who uses them: what fails or hangs fails one client
 
-`genmcp.transport.legacy` puts it on HTTP.
+`genmcp.transport.legacy` puts it on HTTP, `genmcp.transport.stdio.legacy_session` on stdio.
 
 Spec: basic/versioning#backward-compatibility-with-initialization-handshakes
 """

@@ -1,6 +1,7 @@
 """Which era a message belongs to: the decision table of an endpoint that serves both.
 
-Layer: legacy, pure. `genmcp.transport.inbound` asks it for every message.
+Layer: legacy, pure. `genmcp.transport.inbound` asks it for every message. On stdio there
+are no headers: `genmcp.transport.stdio.line_inbound` asks for the first row alone.
 
 Today's requests say in `params._meta` which version they are written in, and nothing else
 tells them for sure: clients of 2025 send a `_meta` too, and headers are added by proxies.

@@ -1,4 +1,4 @@
-"""The messages of 2025: requests and notifications, and the responses clients post.
+"""The messages of 2025: requests and notifications, and the responses clients send.
 
 Layer: legacy, pure. What is a message stands in `genmcp.wire.messages`.
 
@@ -13,14 +13,15 @@ import attrs
 
 from genmcp.errors import InvalidRequest
 from genmcp.mcp import v2607 as mcp
+from genmcp.value import Value
 from genmcp.wire.messages import MessageError, read_message
 
 if TYPE_CHECKING:
     from genmcp.wire.messages import NotificationMessage, RequestMessage
 
 
-@attrs.frozen
-class ResponseMessage:
+@attrs.frozen(eq=False, repr=False)
+class ResponseMessage(Value):
     """A client's answer to a request of the server.
 
     Attributes:

@@ -1,8 +1,8 @@
 """What a provider asks with `InputRequired`, as requests of the server.
 
 Layer: legacy, pure. Today a client retries its call with the answers. In 2025 the server
-sends each question as a request of its own, with an id, on the stream of the call, and
-the client posts the answer.
+sends each question as a request of its own, with an id, on the stream of the call (over
+stdio, between all other lines), and the client sends the answer.
 
 Spec: 2025-11-25 client/elicitation, client/sampling, client/roots
 """
@@ -18,6 +18,7 @@ import attrs
 from genmcp.errors import InternalError
 from genmcp.legacy.versions import JUNE
 from genmcp.mcp import v2607 as mcp
+from genmcp.value import Value
 from genmcp.wire.codec import encode
 from genmcp.wire.json_text import write_json
 
@@ -34,8 +35,8 @@ class QuestionFailed(InternalError):
     """
 
 
-@attrs.frozen
-class Question:
+@attrs.frozen(eq=False, repr=False)
+class Question(Value):
     """One question, ready to be sent.
 
     Attributes:

@@ -19,6 +19,8 @@ from typing import Final
 import attrs
 import trio
 
+from genmcp.value import Value
+
 KEPT_SECONDS: Final = 300.0
 """How long a stream is kept that has ended, or whose writer is not heard of any more."""
 
@@ -34,8 +36,8 @@ class StreamLost(Exception):
     """
 
 
-@attrs.frozen
-class Missed:
+@attrs.frozen(eq=False, repr=False)
+class Missed(Value):
     """What follows an event.
 
     Attributes:

@@ -2,7 +2,8 @@
 
 Layer: legacy, pure. The id is a sealed token. A session that its client forgets leaves
 nothing behind here, and every process with the same secret takes it up. It is bound to
-whoever opened it; an id alone is no proof of who is calling.
+whoever opened it; an id alone is no proof of who is calling. Over stdio nobody needs one:
+the pipe is the session.
 
 Spec: 2025-11-25 basic/transports#session-management, basic/lifecycle
 """
@@ -18,6 +19,7 @@ import orjson
 from genmcp.errors import InvalidParams
 from genmcp.legacy.versions import NOVEMBER, negotiate_version
 from genmcp.mcp import v2607 as mcp
+from genmcp.value import Value
 from genmcp.wire.codec import DecodeError, decode
 from genmcp.wire.json_text import write_json
 
@@ -37,8 +39,8 @@ _MAX_NAME: Final = 256
 _MAX_EXPERIMENTAL_BYTES: Final = 1024
 
 
-@attrs.frozen(kw_only=True)
-class Session:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Session(Value):
     """What was agreed on.
 
     Attributes:
@@ -46,22 +48,26 @@ class Session:
         version: the protocol version both speak.
         client_info: how the client named itself, in wire form.
         capabilities: what it can do, in wire form.
-        expires_at: when it ends, in seconds since the epoch.
+        expires_at: when it ends, in seconds since the epoch; `math.inf` for one that lives as
+            long as its connection.
     """
 
     key: str
     version: str
     client_info: Mapping[str, Any]
     capabilities: Mapping[str, Any]
-    expires_at: int
+    expires_at: float
 
 
-def read_handshake(params: Mapping[str, Any] | None, now: float) -> Session:
+def read_handshake(
+    params: Mapping[str, Any] | None, now: float, ttl_seconds: float = TTL_SECONDS
+) -> Session:
     """Return the session that an `initialize` asks for.
 
     Args:
         params: those of the request.
         now: the time, in seconds since the epoch.
+        ttl_seconds: how long it lives.
 
     Raises:
         InvalidParams: something is missing or of another type; names it.
@@ -78,7 +84,7 @@ def read_handshake(params: Mapping[str, Any] | None, now: float) -> Session:
         version=version,
         client_info=_read_client_info(params),
         capabilities=_read_capabilities(params, version),
-        expires_at=int(now) + TTL_SECONDS,
+        expires_at=int(now) + ttl_seconds,
     )
 
 

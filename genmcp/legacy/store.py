@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from genmcp.errors import InternalError
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -42,8 +43,8 @@ class StoreUnavailable(InternalError):
         )
 
 
-@attrs.frozen
-class SessionState:
+@attrs.frozen(eq=False, repr=False)
+class SessionState(Value):
     """What is remembered of a session.
 
     Attributes:
@@ -61,50 +62,50 @@ UNTOUCHED = SessionState()
 """The state of a session of which nothing is stored."""
 
 
-@attrs.frozen
-class AnswerCame:
+@attrs.frozen(eq=False, repr=False)
+class AnswerCame(Value):
     """The client answered a question of the server: the id of it, and the response."""
 
     question_id: mcp.RequestId
     response: Mapping[str, Any]
 
 
-@attrs.frozen
-class CancelWanted:
+@attrs.frozen(eq=False, repr=False)
+class CancelWanted(Value):
     """The client wants one of its requests cancelled."""
 
     request_id: mcp.RequestId
 
 
-@attrs.frozen
-class WatchedChanged:
+@attrs.frozen(eq=False, repr=False)
+class WatchedChanged(Value):
     """Other resources are watched than before."""
 
 
-@attrs.frozen
-class StreamOpened:
+@attrs.frozen(eq=False, repr=False)
+class StreamOpened(Value):
     """A new stream takes the server's notifications; the one before ends."""
 
     stream: str
 
 
-@attrs.frozen
-class StreamResumed:
+@attrs.frozen(eq=False, repr=False)
+class StreamResumed(Value):
     """A client came back for a stream, which goes on at `reader` and nowhere else."""
 
     stream: str
     reader: str
 
 
-@attrs.frozen
-class StreamRead:
+@attrs.frozen(eq=False, repr=False)
+class StreamRead(Value):
     """The client that came back for a stream is still there."""
 
     stream: str
 
 
-@attrs.frozen
-class SessionEnded:
+@attrs.frozen(eq=False, repr=False)
+class SessionEnded(Value):
     """The session was ended."""
 
 

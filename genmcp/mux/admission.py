@@ -96,6 +96,12 @@ class Place:
             self._left = True
             self._admission.give_back(self._counter, self.caller)
 
+    def lend(self) -> Place:
+        """Return this place for somebody else to use, who cannot give it back."""
+        lent = Place(self._admission, self._counter, self.caller)
+        lent._left = True
+        return lent
+
     def __del__(self) -> None:
         if not self._left:
             self._left = True

@@ -33,7 +33,8 @@ from genmcp.mux.cleanup import HandlerScope
 from genmcp.mux.failure import is_crash, is_interrupt, log_crash, log_late
 from genmcp.mux.mailbox import Mailbox
 from genmcp.mux.stage import Stage
-from genmcp.mux.worker import ClosingScope, run_worker
+from genmcp.mux.turns import Turns
+from genmcp.mux.worker import run_worker
 from genmcp.telemetry import Outcome
 
 if TYPE_CHECKING:
@@ -64,18 +65,19 @@ class Call:
         self._mux = mux
         self._request = request
         self._sink = sink
-        self._channel = CallChannel(self, caller, mux.keyring, mux.threads, place.caller)
-        self._record = CallRecord(mux.reporter, request, caller, self._channel.notes)
+        channel = CallChannel(self, caller, mux.keyring, mux.threads, place.caller)
+        self._channel: CallChannel | None = channel
+        self._record = CallRecord(mux.reporter, request, caller, channel.notes)
         self.last_write = self._record.started_at
         """When something was last written, in trio's time; at first, when it began."""
-        self._writing = trio.Lock()
+        self._turns = Turns()
         self._over = False
         self._aborted = False
         self._stage: Stage | None = None
         self._closing: Ending | None = None
-        self._closing_scope = ClosingScope(mux.limits.cleanup_seconds)
+        self._closing_scope: trio.CancelScope | None = None
         self._children: set[HandlerScope] = set()
-        self._children_ended = trio.lowlevel.ParkingLot()
+        self._children_ended: trio.lowlevel.ParkingLot | None = None
 
     @functools.cached_property
     def mailbox(self) -> Mailbox:
@@ -95,7 +97,7 @@ class Call:
     @property
     def writing(self) -> bool:
         """Whether a write waits for the client."""
-        return self._writing.locked()
+        return self._turns.taken
 
     # -- for the transport -------------------------------------------------------
 
@@ -147,6 +149,9 @@ class Call:
         finally:
             self._over = True
             self._stage = None
+            # The two hold each other, and with them the request: what it takes is given
+            # back now, and not when the collector comes by.
+            self._channel = None
             self._mux.discard(self)
             self._record.finish()
 
@@ -171,6 +176,8 @@ class Call:
 
     def closing_result(self) -> mcp.Result | None:
         """See `Server.closing_result`. A fault in it is logged, and gives `None`."""
+        if self._channel is None:
+            return None
         try:
             return self._mux.server.closing_result(self._request, self._channel)
         except BaseException as error:
@@ -183,7 +190,8 @@ class Call:
         """Cut the call off, clean-ups included."""
         self._aborted = True
         self._cut_off(Outcome.SHUTDOWN)
-        self._closing_scope.abort()
+        if self._closing_scope is not None:
+            self._closing_scope.cancel()
         if self._stage is not None:
             self._stage.scope.abort()
         for scope in self._children:
@@ -197,7 +205,8 @@ class Call:
         Raises:
             EncodeError: it is not JSON. Nothing was written.
         """
-        await self._begin_writing()
+        if not self._turns.take_now():
+            await self._turns.wait()
         try:
             if self._over:
                 # A handler that only sends must still find out that it is over.
@@ -212,18 +221,12 @@ class Call:
             self._record.stream()
             return True
         finally:
-            self._writing.release()
-
-    async def _begin_writing(self) -> None:
-        # Most often it is free, and then this is no checkpoint.
-        try:
-            self._writing.acquire_nowait()
-        except trio.WouldBlock:
-            await self._writing.acquire()
+            self._turns.pass_on()
 
     def check_rate(self, method: str, target: str, own: OwnRateLimit) -> None:
         """See `Channel.check_rate`."""
-        self._mux.rates.check(self.place.caller, method, target, own)
+        if own is not None or method in self._mux.limited_methods:
+            self._mux.rates.check(self.place.caller, method, target, own)
 
     def close(self) -> None:
         """See `Channel.close`."""
@@ -263,6 +266,7 @@ class Call:
             raise torn
 
     async def _end_children(self) -> None:
+        self._children_ended = trio.lowlevel.ParkingLot()
         with trio.CancelScope(shield=True):
             for child in self._children:
                 child.cancel()
@@ -270,10 +274,15 @@ class Call:
                 await self._children_ended.park()
 
     async def _answer(self, scope: HandlerScope) -> None:
-        mux = self._mux
+        channel = self._channel
+        assert channel is not None, "until the call has ended"
         try:
             ending = await run_worker(
-                mux.server, self._request, self._channel, lambda: self.mailbox, self._closing_scope
+                self._mux.server,
+                self._request,
+                channel,
+                lambda: self.mailbox,
+                self._open_closing_scope,
             )
         except BaseException as error:
             # A cancellation that is not this call's is a stray one, raised again by
@@ -285,6 +294,14 @@ class Call:
             await self._end(ending)
         else:
             await self._end(self._closing, Outcome.CLOSED)
+
+    def _open_closing_scope(self) -> trio.CancelScope:
+        """Return where `handle_close` runs, once: shielded, its time beginning now."""
+        deadline = trio.current_time() + self._mux.limits.cleanup_seconds
+        self._closing_scope = trio.CancelScope(shield=True, deadline=deadline)
+        if self._aborted:
+            self._closing_scope.cancel()
+        return self._closing_scope
 
     async def _run_child(
         self, scope: HandlerScope, async_fn: Callable[..., Awaitable[object]], args: tuple[Any, ...]
@@ -304,7 +321,8 @@ class Call:
                 await self._stop(Failed(self._record.crash(error)))
         finally:
             self._children.discard(scope)
-            self._children_ended.unpark_all()
+            if self._children_ended is not None:
+                self._children_ended.unpark_all()
 
     def _log_late_cleanup(self) -> None:
         seconds = self._mux.limits.cleanup_seconds
@@ -322,25 +340,22 @@ class Call:
 
     async def _end(self, ending: Ending, cause: Outcome | None = None) -> None:
         """Write the ending, unless the call is over; `cause`, if it is not the handler's."""
-        await self._begin_writing()
+        if not self._turns.take_now():
+            await self._turns.wait()
         try:
             if self._over:
                 return
             self._over = True
             try:
-                await self._write_ending(ending, cause)
-            except ClientGone:
-                self._record.cut_off(Outcome.CANCELLED)
+                await self._sink.write(ending)
+            except EncodeError as error:
+                ending = Failed(self._record.crash(error))
+                await self._sink.write(ending)
+            self._record.settle(ending, cause)
+        except ClientGone:
+            self._record.cut_off(Outcome.CANCELLED)
         finally:
-            self._writing.release()
-
-    async def _write_ending(self, ending: Ending, cause: Outcome | None) -> None:
-        try:
-            await self._sink.write(ending)
-        except EncodeError as error:
-            ending = Failed(self._record.crash(error))
-            await self._sink.write(ending)
-        self._record.settle(ending, cause)
+            self._turns.pass_on()
 
     def _cut_off(self, cause: Outcome) -> None:
         # Before that, an ending may be on its way, and is what counts if it arrives.

@@ -33,10 +33,11 @@ from genmcp.telemetry import (
 
 if TYPE_CHECKING:
     from genmcp.caller import Caller
+    from genmcp.channel import CallNotes
     from genmcp.errors import McpError
     from genmcp.events import Ending
     from genmcp.mux.reporter import Entered, Reporter
-    from genmcp.telemetry import CallNotes, RefusalReason
+    from genmcp.telemetry import RefusalReason
 
 _log: Final = logging.getLogger("genmcp.calls")
 

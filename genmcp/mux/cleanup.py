@@ -123,14 +123,17 @@ class HandlerScope:
         self.cancel()
         self._grace.cancel(reason=_REASON)
 
-    async def run(
+    @coroutine
+    def run(
         self,
         body: Coroutine[Any, Any, T],
         *,
         on_late: Callable[[], None],
         on_block: Callable[[], None] | None = None,
-    ) -> T | None:
+    ) -> Generator[Any, Any, T | None]:
         """Run `body` and return its result, or `None` if it was cancelled.
+
+        To be awaited. It passes `body`'s traps to trio, and trio's answers to `body`.
 
         Args:
             body: the coroutine.
@@ -139,8 +142,28 @@ class HandlerScope:
         """
         self._on_late = on_late
         self._on_block = on_block
+        answer: Any = None
+        refused: TypeError | None = None
         try:
-            return await self._drive(body)
+            while True:
+                try:
+                    trap: Any = body.send(answer) if refused is None else body.throw(refused)
+                except StopIteration as done:
+                    result: T = done.value
+                    return result
+                refused = _refuse_foreign(trap)
+                if refused is not None:
+                    continue
+                # Trio answers with an outcome, errors included. Something is thrown
+                # only when a run is given up half-way, and `body` is given up too.
+                try:
+                    answer = cast("Any", (yield from self._wait(trap, body)))
+                except BaseException:
+                    self._abandoned = True
+                    body.close()
+                    raise
+                if self._gone.cancel_called:
+                    self._notice_late()
         except BaseException as error:
             if self._abandoned or not self._gone.cancel_called:
                 raise
@@ -151,31 +174,11 @@ class HandlerScope:
             if rest is error:
                 raise
             raise rest from None
-
-    @coroutine
-    def _drive(self, body: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-        """Pass `body`'s traps to trio and trio's answers to `body`."""
-        answer: Any = None
-        refused: TypeError | None = None
-        while True:
-            try:
-                trap: Any = body.send(answer) if refused is None else body.throw(refused)
-            except StopIteration as done:
-                result: T = done.value
-                return result
-            refused = _refuse_foreign(trap)
-            if refused is not None:
-                continue
-            # Trio answers with an outcome, errors included. Something is thrown
-            # only when a run is given up half-way, and `body` is given up too.
-            try:
-                answer = cast("Any", (yield from self._wait(trap, body)))
-            except BaseException:
-                self._abandoned = True
-                body.close()
-                raise
-            if self._gone.cancel_called:
-                self._notice_late()
+        finally:
+            # They belong to one call, which the scope may outlive by hours.
+            self._on_late = self._on_block = None
+            # It may be a cancellation, and that has this very frame in its traceback.
+            answer = None
 
     def _notice_late(self) -> None:
         if self._on_late is not None and trio.current_time() > self._grace.deadline:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from genmcp.caller import Caller
     from genmcp.events import Sink
+    from genmcp.mux.admission import Place
     from genmcp.server import Server
     from genmcp.telemetry import Observer
 
@@ -81,6 +82,10 @@ class Mux:
             mcp.CallToolRequest.method: ("rate_limit", _if_given(limits.rate_limit)),
             mcp.CompleteRequest.method: ("completion_rate_limit", completion),
         }
+        self.limited_methods = {
+            method for method, (_, limit) in self._rate_limits.items() if limit is not None
+        }
+        """The methods that a rate limit of the endpoint holds for."""
         self._rates = WeakKeyDictionary[trio.lowlevel.TrioToken, Rates]()
         self._calls: set[Call] = set()
         self._last_call_ended = trio.lowlevel.ParkingLot()
@@ -109,18 +114,40 @@ class Mux:
         """Whether the server is shutting down and takes no new calls."""
         return self._draining
 
-    def open(self, request: mcp.Request, caller: Caller, sink: Sink) -> Call:
+    def open(
+        self, request: mcp.Request, caller: Caller, sink: Sink, place: Place | None = None
+    ) -> Call:
         """Return a call, ready to `run`. Nothing is allocated for it elsewhere.
 
         It counts as open until it has run, or is dropped without having been run.
+
+        Args:
+            request: what is asked.
+            caller: who asks.
+            sink: where the call's events go.
+            place: what `enter` returned; the call then counts by this, and not by itself.
 
         Raises:
             LimitExceeded: this caller has as many calls, or listen streams, open as one
                 may have. Nothing was done.
             Overloaded: the server has as many calls open as it takes. Likewise.
         """
-        place = self.admission.enter(find_caller_key(caller), streams=request.method == _LISTEN)
+        if place is not None:
+            return Call(self, request, caller, sink, place.lend())
+        streams = request.method == _LISTEN
+        place = self.admission.enter(find_caller_key(caller), streams=streams)
         return Call(self, request, caller, sink, place)
+
+    def enter(self, caller: Caller) -> Place:
+        """Return a place for a request that takes several calls, one after the other.
+
+        It counts as one open call until the place is left, between its calls too.
+
+        Raises:
+            LimitExceeded: see `open`.
+            Overloaded: see `open`.
+        """
+        return self.admission.enter(find_caller_key(caller), streams=False)
 
     async def notify(self, notification: mcp.ClientNotification) -> None:
         """Hand a client's notification to the server. Never raises for its faults."""
@@ -182,7 +209,7 @@ class Mux:
         """Forget a call of which nothing runs any more."""
         self._calls.discard(call)
         call.place.leave()
-        if not self._calls:
+        if self._draining and not self._calls:
             self._last_call_ended.unpark_all()
 
 

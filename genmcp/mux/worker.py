@@ -34,33 +34,6 @@ if TYPE_CHECKING:
     from genmcp.server import Server
 
 
-class ClosingScope:
-    """Where `handle_close` of one call runs: shielded, for a limited time.
-
-    Args:
-        cleanup_seconds: how long it may take.
-    """
-
-    def __init__(self, cleanup_seconds: float) -> None:
-        self._cleanup_seconds = cleanup_seconds
-        self._scope: trio.CancelScope | None = None
-        self._aborted = False
-
-    def open(self) -> trio.CancelScope:
-        """Return the scope to enter, once; its time begins now."""
-        deadline = trio.current_time() + self._cleanup_seconds
-        self._scope = trio.CancelScope(shield=True, deadline=deadline)
-        if self._aborted:
-            self._scope.cancel()
-        return self._scope
-
-    def abort(self) -> None:
-        """Cut it off, now or when it begins."""
-        self._aborted = True
-        if self._scope is not None:
-            self._scope.cancel()
-
-
 _EXPECTED = "a result, Stream or Error"
 
 
@@ -69,11 +42,16 @@ async def run_worker(
     request: mcp.Request,
     channel: Channel,
     mailbox: Callable[[], Mailbox],
-    closing: ClosingScope,
+    open_closing_scope: Callable[[], trio.CancelScope],
 ) -> Ending:
     """Run one request to its ending. Exceptions of the hooks pass through.
 
-    `handle_close` runs in `closing`.
+    Args:
+        server: who answers.
+        request: what is asked.
+        channel: what its hooks get.
+        mailbox: where a streaming call has its messages.
+        open_closing_scope: gives the scope that `handle_close` runs in.
     """
     answer = await server.handle_request(request, channel)
     if not isinstance(answer, Stream):
@@ -91,7 +69,7 @@ async def run_worker(
             state = answer.state
     finally:
         if not ended_by_return:
-            await _run_handle_close(server, channel, state, closing)
+            await _run_handle_close(server, channel, state, open_closing_scope())
 
 
 def _read_ending(server: Server, hook: str, answer: object) -> Ending:
@@ -105,10 +83,10 @@ def _read_ending(server: Server, hook: str, answer: object) -> Ending:
 
 
 async def _run_handle_close(
-    server: Server, channel: Channel, state: Any, closing: ClosingScope
+    server: Server, channel: Channel, state: Any, scope: trio.CancelScope
 ) -> None:
     what = f"{type(server).__qualname__}.handle_close"
-    with closing.open() as scope:
+    with scope:
         try:
             await server.handle_close(channel, state)
         except BaseException as error:

@@ -21,7 +21,6 @@ from genmcp.providers.subscription_handler import (
     SubscriptionHandler,
 )
 from genmcp.providers.tool import Reply, Tool
-from genmcp.providers.uri_template import TemplateError, UriTemplate
 
 __all__ = [
     "CacheControl",
@@ -40,8 +39,6 @@ __all__ = [
     "SubscriptionCapabilities",
     "SubscriptionHandler",
     "Suggestions",
-    "TemplateError",
     "Tool",
     "ToolSource",
-    "UriTemplate",
 ]

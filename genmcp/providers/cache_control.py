@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
+from genmcp.value import Value
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -21,8 +23,8 @@ CacheControl = tuple[Scope, int | datetime.timedelta]
 """`("public" or "private", how long)`, the time in milliseconds or a `timedelta`."""
 
 
-@attrs.frozen
-class CacheHints:
+@attrs.frozen(eq=False, repr=False)
+class CacheHints(Value):
     """The pair in its wire's units.
 
     Attributes:

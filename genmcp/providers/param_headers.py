@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from genmcp.value import Value
 from genmcp.wire.json_kinds import is_object
 from genmcp.wire.schema_rules import SchemaError, find_children
 
@@ -32,8 +33,8 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _KINDS: Final = ("string", "integer", "boolean")
 
 
-@attrs.frozen
-class ParamHeader:
+@attrs.frozen(eq=False, repr=False)
+class ParamHeader(Value):
     """A header that repeats one argument.
 
     Attributes:

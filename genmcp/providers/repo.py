@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
 
 from typing_extensions import TypeVar
@@ -21,13 +20,13 @@ from genmcp.providers.cache_control import CacheHints, read_cache_control
 from genmcp.providers.tool_keywords import read_required_capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from genmcp.providers.cache_control import CacheControl
 
 C = TypeVar("C", bound=Channel | BlockingChannel, default=Channel)
 
-Suggestions: TypeAlias = Sequence[str] | mcp.Completion
+Suggestions: TypeAlias = "Sequence[str] | mcp.Completion"
 """What a `complete` hook may return, best first."""
 
 

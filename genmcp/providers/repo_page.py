@@ -16,6 +16,7 @@ import orjson
 from genmcp.errors import CallbackReturnError
 from genmcp.events import EncodeError
 from genmcp.providers.hooks import run_hook
+from genmcp.value import Value
 from genmcp.wire.json_text import write_json
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ Item = TypeVar("Item")
 _PAIR: Final = 2
 
 
-@attrs.frozen
-class RepoList(Generic[Item]):
+@attrs.frozen(eq=False, repr=False)
+class RepoList(Value, Generic[Item]):
     """The list one repository gives.
 
     Attributes:

@@ -20,10 +20,11 @@ from genmcp.outcome import Error, InputRequired
 from genmcp.providers.repo import C, Repo, Suggestions, check_signatures
 from genmcp.providers.repo_page import RepoList
 from genmcp.providers.tool_keywords import own_description
-from genmcp.providers.uri_template import UriTemplate
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
+
+    from genmcp.providers.uri_template import UriTemplate
 
 ReadReply: TypeAlias = mcp.ReadResourceResult | str | bytes | InputRequired | Error
 """What `read` may return. A `str` or `bytes` is the contents of the URI that was read."""
@@ -230,6 +231,10 @@ class ResourceRepo(Repo[C]):
                 f"{cls.__qualname__}.template must return an mcp.ResourceTemplate or None, "
                 f"got {described!r}"
             )
+        # At the top, all that templates are read and matched with would be there for every
+        # server. A repository that has one comes by here when it is defined, or given a Suite.
+        from genmcp.providers.uri_template import UriTemplate  # noqa: PLC0415
+
         unsafe: bool = cls._declared.get("allow_unsafe_paths", False)
         try:
             parsed = UriTemplate.parse(described.uri_template, allow_unsafe_paths=unsafe)

@@ -18,6 +18,7 @@ from typing_extensions import TypeVar
 
 from genmcp.channel import BlockingChannel, Channel
 from genmcp.mcp import v2607 as mcp
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -28,8 +29,8 @@ C = TypeVar("C", bound=Channel | BlockingChannel, default=Channel)
 S = TypeVar("S", default=Any)
 
 
-@attrs.frozen(kw_only=True)
-class SubscriptionCapabilities:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class SubscriptionCapabilities(Value):
     """The kinds of changes a handler tells of. What is False is never advertised.
 
     Attributes:
@@ -59,8 +60,8 @@ def _optional_seconds(instance: object, attribute: object, value: float | None) 
         raise ValueError(f"Listening: max_age_seconds must be positive, got {value!r}")
 
 
-@attrs.frozen
-class Listening(Generic[S]):
+@attrs.frozen(eq=False, repr=False)
+class Listening(Value, Generic[S]):
     """Accept a subscription, saying more than `Stream(state)` does.
 
     Attributes:

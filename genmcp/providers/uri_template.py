@@ -53,8 +53,9 @@ Spec: server/resources#resource-templates, server/resources#security-considerati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+import attrs
 
 from genmcp.providers.uri_template_expand import expand_parts
 from genmcp.providers.uri_template_layout import lay_out
@@ -73,6 +74,7 @@ from genmcp.providers.uri_template_text import (
     path_has_dot_segment,
     render,
 )
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,8 +90,8 @@ TemplateValues: TypeAlias = "dict[str, str | list[str]]"
 """The values by name: a list for an exploded variable, text for every other."""
 
 
-@dataclass(frozen=True, slots=True)
-class UriTemplate:
+@attrs.frozen(eq=False, repr=False)
+class UriTemplate(Value):
     """A URI template that was parsed; `UriTemplate.parse` makes one.
 
     Attributes:
@@ -101,9 +103,9 @@ class UriTemplate:
 
     text: str
     allow_unsafe_paths: bool
-    _parts: tuple[Literal | Expression, ...] = field(repr=False, compare=False)
-    _variables: tuple[Variable, ...] = field(repr=False, compare=False)
-    _layout: Layout = field(repr=False, compare=False)
+    _parts: tuple[Literal | Expression, ...] = attrs.field(repr=False, eq=False)
+    _variables: tuple[Variable, ...] = attrs.field(repr=False, eq=False)
+    _layout: Layout = attrs.field(repr=False, eq=False)
 
     @classmethod
     def parse(cls, text: str, *, allow_unsafe_paths: bool = False) -> UriTemplate:

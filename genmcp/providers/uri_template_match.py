@@ -14,8 +14,11 @@ looked at depends on the template, never on the URI.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+import attrs
+
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +29,8 @@ Found: TypeAlias = "dict[str, list[str]]"
 """The marked texts found for each name: one, unless the variable is exploded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+@attrs.frozen(eq=False, repr=False)
+class Slot(Value):
     """A place between two literals where values stand.
 
     Attributes:
@@ -59,8 +62,8 @@ class Slot:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+@attrs.frozen(eq=False, repr=False)
+class Pairs(Value):
     """The `name=value` pairs of `{;...}`, or of `{?...}` and the `{&...}` that follow.
 
     In any order; pairs of other names are ignored, missing ones leave no value.
@@ -87,8 +90,8 @@ class Pairs:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterSlot:
+@attrs.frozen(eq=False, repr=False)
+class ParameterSlot(Value):
     """The place of `{;...}`. It may be empty, so it also holds the slot right before it.
 
     Attributes:
@@ -114,8 +117,8 @@ class ParameterSlot:
         return None if given is None else given | found
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+@attrs.frozen(eq=False, repr=False)
+class Region(Value):
     """Literals and the slots between them.
 
     Attributes:
@@ -172,8 +175,8 @@ class Region:
         return [*left, text[start:end], *reversed(right)]
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+@attrs.frozen(eq=False, repr=False)
+class Query(Value):
     """Where the query expressions stand.
 
     Attributes:
@@ -196,8 +199,8 @@ class Query:
         return at
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+@attrs.frozen(eq=False, repr=False)
+class Layout(Value):
     """A whole template, ready to match.
 
     Attributes:

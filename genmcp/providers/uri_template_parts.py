@@ -11,10 +11,12 @@ Spec: server/resources#resource-templates; RFC 6570, section 2
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+import attrs
+
 from genmcp.providers.uri_template_text import find_foreign, mark, render
+from genmcp.value import Value
 
 _OPERATORS: Final = "+#./;?&"
 _NAMED: Final = frozenset(";?&")
@@ -41,8 +43,8 @@ class TemplateError(ValueError):
         self.offset = offset
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+@attrs.frozen(eq=False, repr=False)
+class Literal(Value):
     """Text that stands for itself.
 
     Attributes:
@@ -56,8 +58,8 @@ class Literal:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+@attrs.frozen(eq=False, repr=False)
+class Variable(Value):
     """One name in an expression.
 
     Attributes:
@@ -78,8 +80,8 @@ class Variable:
         return self.operator in _NAMED
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+@attrs.frozen(eq=False, repr=False)
+class Expression(Value):
     """A `{...}`: an operator, maybe none, and one or more variables.
 
     Attributes:

@@ -21,10 +21,10 @@ import attrs
 import orjson
 
 from genmcp.answers import Answers
-from genmcp.errors import InvalidParams
+from genmcp.errors import InvalidParams, TokenError
 from genmcp.mcp import v2607 as mcp
 from genmcp.suite.client_capabilities import check_capabilities, needs_of
-from genmcp.tokens import TokenError
+from genmcp.value import Value
 from genmcp.wire.codec import DecodeError, decode, encode
 from genmcp.wire.json_text import write_json
 
@@ -38,15 +38,9 @@ _PURPOSE: Final = "request state"
 TTL_SECONDS: Final = 20 * 60
 """How long a client may take to answer."""
 
-_ANSWER_KINDS: Final[Mapping[str, type[mcp.InputResponse]]] = {
-    mcp.ElicitRequest.method: mcp.ElicitResult,
-    mcp.CreateMessageRequest.method: mcp.CreateMessageResult,
-    mcp.ListRootsRequest.method: mcp.ListRootsResult,
-}
 
-
-@attrs.frozen
-class Conversation:
+@attrs.frozen(eq=False, repr=False)
+class Conversation(Value):
     """Questions and answers of one call, over all its requests.
 
     Attributes:
@@ -69,9 +63,10 @@ class Conversation:
             InvalidParams: the state is not one this call was given, or an answer
                 is not of the kind that was asked for.
         """
-        given = dict(params.input_responses or {})
+        given = params.input_responses or {}
         if params.request_state is None:
-            self.channel.answers = Answers(given)
+            if given:
+                self.channel.answers = Answers(given)
             return None
         state = self._unseal(params.request_state)
         asked: dict[str, Any] = state["asked"]
@@ -82,7 +77,7 @@ class Conversation:
         missing = {key: question for key, question in asked.items() if key not in answers}
         if not missing:
             return None
-        questions = {key: decode(_question_kind(q), q) for key, q in missing.items()}
+        questions = {key: decode(_find_kinds(q)[0], q) for key, q in missing.items()}
         return self._ask(questions, answers, state["client"])
 
     def ask(self, required: InputRequired) -> mcp.InputRequiredResult:
@@ -138,16 +133,21 @@ class Conversation:
 def _check(key: str, answer: Any, question: Mapping[str, Any]) -> Any:
     """Return `answer` if it is of the kind that `question` asks for."""
     try:
-        decode(_ANSWER_KINDS[question["method"]], answer)
+        decode(_find_kinds(question)[1], answer)
     except DecodeError as error:
         raise InvalidParams(str(error.under("inputResponses", key))) from None
     return answer
 
 
-def _question_kind(question: Mapping[str, Any]) -> type[Any]:
-    kinds = (mcp.ElicitRequest, mcp.CreateMessageRequest, mcp.ListRootsRequest)
-    [kind] = [kind for kind in kinds if kind.method == question["method"]]
-    return kind
+def _find_kinds(question: Mapping[str, Any]) -> tuple[type[Any], type[mcp.InputResponse]]:
+    """Return the classes of a question and of its answer."""
+    kinds = (
+        (mcp.ElicitRequest, mcp.ElicitResult),
+        (mcp.CreateMessageRequest, mcp.CreateMessageResult),
+        (mcp.ListRootsRequest, mcp.ListRootsResult),
+    )
+    [found] = [kind for kind in kinds if kind[0].method == question["method"]]
+    return found
 
 
 def _canonical(value: Any) -> Any:

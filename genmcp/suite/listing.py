@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 
-from genmcp.errors import InvalidParams
-from genmcp.tokens import TokenError
+from genmcp.errors import InvalidParams, TokenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

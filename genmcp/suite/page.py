@@ -14,6 +14,7 @@ import attrs
 
 from genmcp.mcp import v2607 as mcp
 from genmcp.outcome import Error, Stream
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,8 +72,8 @@ def check_result_type(result: mcp.Result) -> None:
         )
 
 
-@attrs.frozen
-class PageStream:
+@attrs.frozen(eq=False, repr=False)
+class PageStream(Value):
     """The state of a streaming call as the Suite keeps it: whose it is, and their own."""
 
     page: Page

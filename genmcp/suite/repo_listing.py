@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 import attrs
 
 from genmcp.suite.listing import find_owner, find_start, open_place, seal_place
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +35,8 @@ MAX_EMPTY_PAGES: Final = 1000
 """How many empty pages in a row a repository may give before it counts as broken."""
 
 
-@attrs.frozen
-class _Place:
+@attrs.frozen(eq=False, repr=False)
+class _Place(Value):
     """Where a list goes on.
 
     Attributes:

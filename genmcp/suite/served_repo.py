@@ -22,6 +22,7 @@ from genmcp.errors import say_whose
 from genmcp.providers.cache_control import CacheHints, combine_hints, read_cache_control
 from genmcp.providers.repo import Repo, check_prefix
 from genmcp.suite.scopes import ask_scopes
+from genmcp.value import Value
 from genmcp.wire.codec import encode
 
 if TYPE_CHECKING:
@@ -98,8 +99,8 @@ def check_overlap(served: Sequence[ServedRepo[Any]]) -> None:
             )
 
 
-@attrs.frozen
-class Reach(Generic[R]):
+@attrs.frozen(eq=False, repr=False)
+class Reach(Value, Generic[R]):
     """All repositories that one caller reaches.
 
     Attributes:

@@ -22,6 +22,7 @@ from genmcp.providers.param_headers import ParamHeader, read_param_headers
 from genmcp.providers.tool import Tool
 from genmcp.suite.provider_source import make_provider
 from genmcp.suite.scopes import ask_scopes
+from genmcp.value import Value
 from genmcp.wire.codec import encode
 from genmcp.wire.json_text import write_json
 
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger("genmcp.suite")
 
 
-@attrs.frozen
-class ServedTool:
+@attrs.frozen(eq=False, repr=False)
+class ServedTool(Value):
     """A tool as the suite serves it: everything that can be known before a call.
 
     Attributes:
         tool: the author's instance.
+        name: what clients call it by.
         described: what `tools/list` shows.
         hints: its part of the list's cache hints.
         checker: checks its structured content, if it has an output schema.
@@ -52,6 +54,7 @@ class ServedTool:
     """
 
     tool: Tool[Any, Any]
+    name: str
     described: mcp.Tool
     hints: CacheHints
     checker: OutputChecker | None
@@ -59,11 +62,6 @@ class ServedTool:
     required_scopes: frozenset[str]
     param_headers: tuple[ParamHeader, ...]
     rate_limit: OwnRateLimit
-
-    @property
-    def name(self) -> str:
-        """The name clients call it by."""
-        return self.described.name
 
 
 def serve_tool(source: ToolSource) -> ServedTool:
@@ -99,6 +97,7 @@ def serve_tool(source: ToolSource) -> ServedTool:
     scopes = ask_scopes(owner, tool.required_scopes())
     return ServedTool(
         tool,
+        described.name,
         described,
         hints,
         checker=tool.output_checker(),

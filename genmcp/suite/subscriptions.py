@@ -35,6 +35,7 @@ from genmcp.providers.subscription_handler import (
 from genmcp.suite.listen_channel import ListenChannel
 from genmcp.suite.page import Answer, Page
 from genmcp.suite.provider_source import make_provider
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from genmcp.access import Access
@@ -50,8 +51,8 @@ _OPEN: Final = object()
 """The message that has a stream opened if nothing else was posted to it."""
 
 
-@attrs.frozen
-class ListenStream:
+@attrs.frozen(eq=False, repr=False)
+class ListenStream(Value):
     """The state of a listen stream: its channel, and the handler's own state."""
 
     channel: ListenChannel
@@ -72,7 +73,7 @@ class SubscriptionsPage(Page):
             arguments.
     """
 
-    methods: ClassVar[frozenset[str]] = frozenset({mcp.SubscriptionsListenRequest.method})
+    methods: ClassVar[frozenset[str]] = frozenset({"subscriptions/listen"})
 
     def __init__(
         self,

@@ -28,6 +28,7 @@ from genmcp.suite.client_capabilities import check_capabilities
 from genmcp.suite.input_required import Conversation
 from genmcp.suite.param_headers import check_param_headers
 from genmcp.suite.scopes import check_scopes
+from genmcp.value import Value
 from genmcp.wire.arguments import ArgumentsError
 
 if TYPE_CHECKING:
@@ -47,21 +48,26 @@ _NO_RESULT: Final = mcp.CallToolResult(content=[])
 _EXPECTED: Final = "a CallToolResult, str, Stream, InputRequired or Error"
 
 
-@attrs.frozen
-class ToolStream:
+@attrs.frozen(eq=False, repr=False)
+class ToolStream(Value):
     """The state of a streaming tool call: which call, and the author's own state."""
 
     call: ToolCall
     state: Any
 
 
-@attrs.frozen
-class ToolCall:
-    """A call of one tool by one caller."""
+@attrs.frozen(eq=False, repr=False)
+class ToolCall(Value):
+    """A call of one tool by one caller, with the arguments as they came."""
 
     served: ServedTool
     channel: Channel
-    conversation: Conversation
+    arguments: Mapping[str, Any]
+
+    @property
+    def conversation(self) -> Conversation:
+        """The questions and answers of this call."""
+        return Conversation("tools/call", self.served.name, self.arguments, self.channel)
 
     async def start(
         self, request: mcp.CallToolRequest[Any], invalid_arguments: InvalidArguments
@@ -76,31 +82,33 @@ class ToolCall:
             MissingRequiredClientCapability: the client lacks what the tool needs.
             OutputMismatch, CallbackReturnError: the author's fault, for masking.
         """
-        check_param_headers(
-            self.served.param_headers,
-            self.channel.caller.param_headers,
-            request.params.arguments,
-        )
-        check_scopes(self.served.required_scopes, self.channel.caller)
+        served, channel = self.served, self.channel
+        if served.param_headers:
+            sent = channel.caller.param_headers
+            check_param_headers(served.param_headers, sent, request.params.arguments)
+        if served.required_scopes:
+            check_scopes(served.required_scopes, channel.caller)
         # Rounds of one conversation count one by one: a request state opens as often as
         # it is sent, and answers may come without one, so they would be ways round it.
-        self.channel.check_rate(request.method, self.served.name, self.served.rate_limit)
-        unanswered = self.conversation.resume(request.params)
-        if unanswered is not None:
-            return unanswered
-        check_capabilities(self.served.requires, self.channel.client_capabilities)
+        channel.check_rate(request.method, served.name, served.rate_limit)
+        if request.params.request_state is not None or request.params.input_responses:
+            unanswered = self.conversation.resume(request.params)
+            if unanswered is not None:
+                return unanswered
+        if served.requires:
+            check_capabilities(served.requires, channel.client_capabilities)
         try:
             request = self._validate(self._with_answers(request))
         except ArgumentsError as error:
-            self.channel.notes.problem = f"invalid arguments: {'; '.join(error.reasons)}"
+            channel.notes.problem = f"invalid arguments: {'; '.join(error.reasons)}"
             if invalid_arguments == "protocol_error":
                 refused = InvalidParams(str(error))
-                refused.log_message = self.channel.notes.problem
+                refused.log_message = channel.notes.problem
                 raise refused from None
             return mcp.call_tool_result(error=str(error))
         except ToolError as error:
             return mcp.call_tool_result(error=error.message)
-        return await self._run("call", request, self.channel)
+        return await self._run("call", request, channel)
 
     async def go_on(self, message: object, state: Any) -> Answer:
         """Hand a posted message to the tool."""
@@ -184,5 +192,4 @@ def _make_result(text: str) -> mcp.CallToolResult:
 
 def start_call(served: ServedTool, request: mcp.CallToolRequest[Any], channel: Channel) -> ToolCall:
     """Return the call that `request` asks for, before anything of it is checked."""
-    arguments: Mapping[str, Any] = request.params.arguments
-    return ToolCall(served, channel, Conversation("tools/call", served.name, arguments, channel))
+    return ToolCall(served, channel, request.params.arguments)

@@ -8,7 +8,8 @@ an access token, `authorize`'s (with `challenge`, `resource_metadata`); `inbound
 
 An `exchange` carries one request: `asgi_exchange` for ASGI servers, where `asgi` is the
 application and `runner` serves it with Hypercorn's parts, or `http1.exchange`, where
-`http1` is our own server. `serve` starts either (with `port_config`, `announcement`,
+`http1` is our own server; both read targets with `request_target`. `serve` is what users
+call, and `serving` starts either (with `port_config`, `listeners`, `announcement`,
 `signals`).
 
 `stdio` has the other transport, all of it but what a message says of itself (`envelope`),

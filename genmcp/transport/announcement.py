@@ -1,6 +1,6 @@
 """What a server that starts says about itself: where it is, and whom it answers.
 
-Layer: transport, shell; called by `genmcp.transport.serve` once the port is open. Most of
+Layer: transport, shell; called by `genmcp.transport.serving` once the port is open. Most of
 it is derived, so it says from what: whoever is refused later finds the reason here.
 """
 

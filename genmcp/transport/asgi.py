@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import trio
 from typing_extensions import Unpack
 
+from genmcp.deferred import load
 from genmcp.errors import InternalError
 from genmcp.legacy.memory_replay import MemoryReplayStore
 from genmcp.legacy.memory_store import MemorySessionStore
 from genmcp.limits import LimitOptions, Limits
+from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Mux
 from genmcp.tokens import Keyring
 from genmcp.transport.asgi_exchange import AsgiExchange
@@ -39,7 +41,7 @@ from genmcp.transport.reply import (
 from genmcp.transport.sender import SenderRules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Coroutine, Iterable, Sequence
 
     from genmcp.authorization import Authorization
     from genmcp.legacy.replay import ReplayStore
@@ -188,6 +190,7 @@ class StreamableHTTP:
         self._limits = Limits(**limits).fill_in(
             limited_by_default=self.public_url is not None or principal is not None
         )
+        load(mcp)
         self.mux = Mux(
             server,
             keyring=make_keyring(secret_key),
@@ -246,7 +249,7 @@ class StreamableHTTP:
         """
         match scope["type"]:
             case "http" if trio.lowlevel.in_trio_task():
-                await self.serve_exchange(scope, AsgiExchange(scope, receive, send))
+                await self.serve_exchange(AsgiExchange(scope, receive, send))
             case "http":
                 await _refuse_loop(send)
             case "lifespan":
@@ -267,16 +270,15 @@ class StreamableHTTP:
             self._legacy.stop()
         await self.mux.drain(grace_seconds)
 
-    async def serve_exchange(self, scope: Scope, exchange: Exchange) -> None:
+    def serve_exchange(self, exchange: Exchange) -> Coroutine[Any, Any, None]:
         """Answer one request, whatever carries it. Raises nothing but cancellation.
 
         Args:
-            scope: what ASGI would say of it.
             exchange: reads it, and sends the response.
         """
         if self.proxies is not None:
-            scope = _believe(self.proxies, scope, exchange)
-        await self._endpoint.serve(scope, exchange)
+            _believe(self.proxies, exchange)
+        return self._endpoint.serve(exchange)
 
 
 def _find_path(path: str | None, public_url: PublicUrl | None) -> str:
@@ -285,17 +287,15 @@ def _find_path(path: str | None, public_url: PublicUrl | None) -> str:
     return DEFAULT_PATH if public_url is None else public_url.path
 
 
-def _believe(proxies: TrustedProxies, scope: Scope, exchange: Exchange) -> Scope:
+def _believe(proxies: TrustedProxies, exchange: Exchange) -> None:
     """Let a request come from where its proxies say, if they are trusted."""
+    scope = exchange.scope
     server = scope.get("server")
     # So ASGI has it of a Unix socket; a server that tells no addresses tells neither.
     unix = exchange.client_address is None and server is not None and server[1] is None
     found = proxies.find_client(exchange.client_address, scope["headers"], unix=unix)
-    if found is None:
-        return scope
-    exchange.client_address = found.address
-    client = None if found.address is None else (found.address, 0)
-    return {**scope, "client": client, "scheme": found.scheme or scope.get("scheme", "http")}
+    if found is not None:
+        exchange.believe(found.address, found.scheme)
 
 
 def _find_naming(

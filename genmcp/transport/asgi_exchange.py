@@ -16,6 +16,7 @@ import trio
 
 from genmcp.events import ClientGone
 from genmcp.transport.exchange import Exchange
+from genmcp.transport.headers import scan_headers
 from genmcp.transport.reply import Chunk, End, Head, Whole
 
 if TYPE_CHECKING:
@@ -51,15 +52,32 @@ class AsgiExchange(Exchange):
         client: Sequence[Any] | None = scope.get("client")
         super().__init__(
             scope["method"],
-            scope["headers"],
+            scan_headers(scope["headers"]),
             str(client[0]) if client else None,
             http1=str(scope.get("http_version", "1.1")).startswith("1"),
         )
+        self._asgi_scope = scope
         self._asgi_receive = receive
         self._asgi_send = send
         self._early: deque[bytes] = deque()
         self._early_bytes = 0
         self._all_arrived = False
+
+    @property
+    def path(self) -> str:
+        """See `Exchange`."""
+        path: str = self._asgi_scope["path"]
+        return path
+
+    @property
+    def mounted_at(self) -> str:
+        """See `Exchange`."""
+        root_path: str = self._asgi_scope.get("root_path", "")
+        return root_path.rstrip("/")
+
+    def _describe(self) -> Scope:
+        """See `Exchange`."""
+        return self._asgi_scope
 
     async def _receive_piece(self) -> bytes:
         """See `Exchange`."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import attrs
 
 from genmcp.errors import InsufficientScope
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,8 +32,8 @@ _NOT_DESCRIPTION: Final = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e]")
 _MAX_DESCRIPTION: Final = 300
 
 
-@attrs.frozen
-class Challenges:
+@attrs.frozen(eq=False, repr=False)
+class Challenges(Value):
     """Renders the challenges of one endpoint.
 
     Attributes:

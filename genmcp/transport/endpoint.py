@@ -18,12 +18,12 @@ import attrs
 import trio
 
 from genmcp.errors import InternalError, InvalidRequest, LimitExceeded, McpError, Overloaded
-from genmcp.events import Answered, ClientGone, Failed, Sink
+from genmcp.events import ClientGone, Failed
 from genmcp.mcp import v2607 as mcp
-from genmcp.mcp.v2607.fields import with_members
 from genmcp.mux.failure import is_crash
 from genmcp.telemetry import RefusalReason
 from genmcp.transport.cors import answer_preflight, is_preflight
+from genmcp.transport.discovery_sink import DiscoverySink
 from genmcp.transport.exchange import BadBodyError, BodyTooLargeError
 from genmcp.transport.headers import show
 from genmcp.transport.inbound import (
@@ -37,14 +37,13 @@ from genmcp.transport.refused import describe_refusal
 from genmcp.transport.reply import Reply, find_delay, find_status, render_accepted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from genmcp.access import Access
-    from genmcp.events import Event
+    from genmcp.caller import Caller
+    from genmcp.events import Sink
     from genmcp.limits import Limits
     from genmcp.mux import Mux
     from genmcp.transport.authorize import Gate
-    from genmcp.transport.exchange import Exchange, Scope
+    from genmcp.transport.exchange import Exchange
     from genmcp.transport.identify import Identity
     from genmcp.transport.inbound import Inbound
     from genmcp.transport.legacy.endpoint import LegacyEndpoint
@@ -82,16 +81,15 @@ class Endpoint:
     keepalive_seconds: float
     legacy: LegacyEndpoint | None = None
 
-    async def serve(self, scope: Scope, exchange: Exchange) -> None:
+    async def serve(self, exchange: Exchange) -> None:
         """Answer one request, whatever carries it. Raises nothing but cancellation.
 
         Args:
-            scope: what ASGI would say of it.
             exchange: reads it, and sends the response.
         """
         exchange.reporter = self.mux.reporter
         try:
-            await self._answer(scope, exchange)
+            await self._answer(exchange)
         except ClientGone:
             pass
         except BaseException as error:
@@ -99,50 +97,56 @@ class Endpoint:
                 raise
             await _answer_crash(exchange, error)
 
-    async def _answer(self, scope: Scope, exchange: Exchange) -> None:
-        if self.gate is not None and self.gate.metadata.is_at(scope["path"], _find_mount(scope)):
+    async def _answer(self, exchange: Exchange) -> None:
+        gate = self.gate
+        if gate is not None and gate.metadata.is_at(exchange.path, exchange.mounted_at):
             refusal = self.senders.check_host(exchange.headers)
-            await _answer_early(exchange, refusal or self.gate.metadata.answer(exchange.verb))
+            await _answer_early(exchange, refusal or gate.metadata.answer(exchange.verb))
             return
         verdict = self.senders.judge(exchange.verb, exchange.headers)
         # Before all else: from here on even a crash is answered so that a page can read it.
         exchange.response_headers = verdict.headers
-        refusal = self._find_endpoint(scope) or verdict.refusal
+        refusal = self._find_endpoint(exchange) or verdict.refusal
         if refusal is None and is_preflight(exchange.verb, exchange.headers):
             await _answer_early(exchange, answer_preflight(exchange.headers, self.inbound.verbs))
             return
         refusal = refusal or self.inbound.check_verb(exchange.verb)
         access = None
-        if refusal is None and self.gate is not None:
-            admitted = await self.gate.admit(exchange)
+        if refusal is None and gate is not None:
+            admitted = await gate.admit(exchange)
             access, refusal = _split(admitted)
         refusal = refusal or self.inbound.check_head(exchange.verb, exchange.headers)
         if refusal is not None:
             await _refuse(exchange, refusal)
             return
         if exchange.verb != "POST" and self.legacy is not None:
-            await self.legacy.serve_verb(scope, exchange, access)
+            await self.legacy.serve_verb(exchange.scope, exchange, access)
             return
         body = await self._read_body(exchange)
         if body is None:
             return
-        match self.inbound.read_body(exchange.headers, body):
-            case ReceivedRequest() as received:
-                await self._run(scope, exchange, received, access)
-            case ReceivedLegacy() as received if self.legacy is not None:
-                await self.legacy.serve_message(scope, exchange, received, access)
+        received = self.inbound.read_body(
+            exchange.headers, body, access=access, client_address=exchange.client_address
+        )
+        del body  # it may be large, and the call may take long
+        match received:
+            case ReceivedRequest(request=request, caller=caller):
+                await self._run(exchange, request, caller)
+            case ReceivedLegacy() if self.legacy is not None:
+                await self.legacy.serve_message(exchange.scope, exchange, received, access)
             case ReceivedNotification(notification=notification):
                 # Accepted whatever the server makes of it: nothing can be answered.
                 await exchange.send_whole(render_accepted())
                 await self.mux.notify(notification)
-            case Refusal() as refusal:
-                await _refuse(exchange, refusal)
+            case Refusal():
+                await _refuse(exchange, received)
             case ReceivedLegacy():
                 raise AssertionError("messages of 2025 are read only where they are answered")
 
-    def _find_endpoint(self, scope: Scope) -> Refusal | None:
-        path: str = scope["path"]
-        mounted_at = _find_mount(scope)
+    def _find_endpoint(self, exchange: Exchange) -> Refusal | None:
+        path, mounted_at = exchange.path, exchange.mounted_at
+        if path == self.path and not mounted_at:
+            return None
         route = path
         if mounted_at and (path == mounted_at or path.startswith(mounted_at + "/")):
             # Servers differ in whether the path still holds what was mounted.
@@ -174,33 +178,27 @@ class Endpoint:
         await _refuse(exchange, refusal, drain=False)
         return None
 
-    async def _run(
-        self, scope: Scope, exchange: Exchange, received: ReceivedRequest, access: Access | None
-    ) -> None:
-        caller = with_members(
-            received.caller,
-            client_address=exchange.client_address,
-            access=access,
-            principal=None if access is None else access.subject,
-        )
+    async def _run(self, exchange: Exchange, request: mcp.Request, caller: Caller) -> None:
         gate = self.gate
         exchange.reply = (
             Reply(caller.request_id)
             if gate is None
             else Reply(caller.request_id, gate.challenges.challenge)
         )
-        identified = await self.identity.complete(scope, caller, exchange)
-        if isinstance(identified, Refusal):
-            await _refuse(exchange, identified if gate is None else gate.complete(identified))
-            return
+        if self.identity.asks:
+            identified = await self.identity.complete(exchange.scope, caller, exchange)
+            if isinstance(identified, Refusal):
+                await _refuse(exchange, identified if gate is None else gate.complete(identified))
+                return
+            caller = identified
         if self.mux.draining:
             reason = RefusalReason.SHUTTING_DOWN
             refusal = Refusal(503, _shutting_down(), caller.request_id, reason=reason)
             await _refuse(exchange, refusal)
             return
         try:
-            sink = self._find_sink(received.request, exchange)
-            call = self.mux.open(received.request, identified, sink)
+            sink = self._find_sink(request, exchange)
+            call = self.mux.open(request, caller, sink)
         except (LimitExceeded, Overloaded) as error:
             headers = find_delay(error)
             await _refuse(exchange, Refusal(find_status(error), error, caller.request_id, headers))
@@ -210,38 +208,14 @@ class Endpoint:
         if exchange.reachable and not exchange.reply.done:
             # Cut off by the mux, which only a shutdown does; anything else is a fault.
             if not self.mux.draining:
-                raise RuntimeError(f"{received.request.method} ended without an answer")
+                raise RuntimeError(f"{request.method} ended without an answer")
             with trio.move_on_after(_LAST_FRAME_SECONDS):
                 await exchange.write(Failed(_shutting_down()))
 
     def _find_sink(self, request: mcp.Request, exchange: Exchange) -> Sink:
         if self.legacy is None or not isinstance(request, mcp.DiscoverRequest):
             return exchange
-        return _DiscoverySink(exchange, self.inbound.supported)
-
-
-@attrs.frozen
-class _DiscoverySink(Sink):
-    """Adds the versions that the rim speaks, of which the server does not know."""
-
-    exchange: Exchange
-    versions: Sequence[str]
-
-    async def write(self, event: Event) -> None:
-        """See `Sink.write`."""
-        match event:
-            case Answered(result=mcp.DiscoverResult() as result):
-                own = result.supported_versions
-                added = [version for version in self.versions if version not in own]
-                told = attrs.evolve(result, supported_versions=[*own, *added])
-                await self.exchange.write(Answered(told))
-            case _:
-                await self.exchange.write(event)
-
-
-def _find_mount(scope: Scope) -> str:
-    root_path: str = scope.get("root_path", "")
-    return root_path.rstrip("/")
+        return DiscoverySink(exchange, self.inbound.supported)
 
 
 def _split(admitted: Access | Refusal) -> tuple[Access | None, Refusal | None]:

@@ -19,15 +19,15 @@ import trio
 from genmcp.events import ClientGone, Sink
 from genmcp.mux.reporter import NOBODY
 from genmcp.transport import headers as header
-from genmcp.transport.headers import scan_headers
 from genmcp.transport.reply import render_refusal
 from genmcp.transport.watch import run_watched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Coroutine, Sequence
 
     from genmcp.events import Event
     from genmcp.mux import Call
+    from genmcp.transport.headers import RequestHeaders
     from genmcp.transport.inbound import Refusal
     from genmcp.transport.reply import HeaderPairs, Part, Reply, Whole
 
@@ -56,13 +56,13 @@ class Exchange(Sink):
 
     Args:
         verb: the HTTP method.
-        headers: the request's headers, as they came.
+        headers: those of the request's headers that matter.
         client_address: where the request came from, if that is known.
         http1: whether the connection carries one request at a time.
 
     Attributes:
         verb: as given.
-        headers: those of the request's headers that matter.
+        headers: as given.
         client_address: as given.
         response_headers: what every response to this request says besides its own.
         reply: renders the events that are written; to be set before the first.
@@ -75,13 +75,13 @@ class Exchange(Sink):
     def __init__(
         self,
         verb: str,
-        headers: Iterable[tuple[bytes, bytes]],
+        headers: RequestHeaders,
         client_address: str | None,
         *,
         http1: bool,
     ) -> None:
         self.verb = verb
-        self.headers = scan_headers(headers)
+        self.headers = headers
         self.client_address = client_address
         self.response_headers: HeaderPairs = ()
         self.reply: Reply | None = None
@@ -92,6 +92,29 @@ class Exchange(Sink):
         self._http1 = http1
         self._body_read = False
         self._broken = False
+        self._told: Scope | None = None
+
+    @property
+    @abstractmethod
+    def path(self) -> str:
+        """The path that is asked for, decoded."""
+
+    @property
+    def mounted_at(self) -> str:
+        """Where the application is mounted, without a trailing slash."""
+        return ""
+
+    @property
+    def scope(self) -> Scope:
+        """What ASGI says of the request, and those proxies that are believed."""
+        scope = self._describe()
+        return scope if self._told is None else {**scope, **self._told}
+
+    def believe(self, client_address: str | None, scheme: str | None) -> None:
+        """Let the request come from where its proxies say."""
+        self.client_address = client_address
+        client = None if client_address is None else (client_address, 0)
+        self._told = {"client": client} if scheme is None else {"client": client, "scheme": scheme}
 
     @property
     def reachable(self) -> bool:
@@ -104,6 +127,10 @@ class Exchange(Sink):
         return self._http1
 
     # -- for the carriers --------------------------------------------------------
+
+    @abstractmethod
+    def _describe(self) -> Scope:
+        """Return what ASGI says of the request."""
 
     @abstractmethod
     async def _receive_piece(self) -> bytes:
@@ -130,13 +157,13 @@ class Exchange(Sink):
     async def wait_until_gone(self) -> None:
         """Wait until the client has left. Cancelling it loses nothing."""
 
-    async def run_call(self, call: Call, keepalive_seconds: float) -> None:
+    def run_call(self, call: Call, keepalive_seconds: float) -> Coroutine[Any, Any, None]:
         """Run `call` to its end, cancel it when the client leaves, keep it alive until then.
 
         Cancellation: the call is cancelled as if its client had gone; this returns after
         its clean-ups.
         """
-        await run_watched(call, self, keepalive_seconds)
+        return run_watched(call, self, keepalive_seconds)
 
     # -- the body ----------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from genmcp.errors import HeaderMismatch
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,8 +66,8 @@ _WRAPPED_END: Final = "?="
 _MAX_SHOWN_CHARACTERS: Final = 80
 
 
-@attrs.frozen
-class RequestHeaders:
+@attrs.frozen(eq=False, repr=False)
+class RequestHeaders(Value):
     """The headers of one request that matter here; whatever else was sent is dropped.
 
     Attributes:
@@ -80,6 +81,8 @@ class RequestHeaders:
     values: Mapping[bytes, bytes] = attrs.field(repr=False)
     params: Mapping[str, bytes]
     repeated: frozenset[str]
+    # What `read_mirror` has found; the headers of one request are often those of the next.
+    _mirrors: dict[bytes, str] = attrs.field(factory=dict[bytes, str], repr=False, eq=False)
 
     def get(self, name: bytes) -> bytes | None:
         """Return the value of the header with this lower-case name, if it was sent."""
@@ -96,6 +99,9 @@ class RequestHeaders:
             HeaderMismatch: it was not sent, was sent more than once, or has a
                 character that no header may have.
         """
+        known = self._mirrors.get(name)
+        if known is not None:
+            return known
         spelling = _SPELLINGS[name]
         value = self.values.get(name)
         if value is None:
@@ -107,7 +113,17 @@ class RequestHeaders:
                 f"The header {spelling} has characters outside visible ASCII: {show(value)}"
                 + ("; wrap such a value as =?base64?...?=" if name == NAME else "")
             )
-        return value.decode("ascii")
+        read = self._mirrors[name] = value.decode("ascii")
+        return read
+
+    def with_length(self, digits: bytes) -> RequestHeaders:
+        """Return the same headers with another `Content-Length`."""
+        values = {**self.values, CONTENT_LENGTH: digits}
+        return RequestHeaders(values, self.params, self.repeated, self._mirrors)
+
+
+NO_HEADERS: Final = RequestHeaders({}, {}, frozenset())
+"""None at all."""
 
 
 def scan_headers(pairs: Iterable[tuple[bytes, bytes]]) -> RequestHeaders:

@@ -18,6 +18,7 @@ from genmcp.transport.exchange import Scope
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.reply import OK, find_delay, find_status
 from genmcp.transport.watch import watch_over
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from genmcp.caller import Caller
@@ -32,8 +33,8 @@ Principal: TypeAlias = Callable[[Scope], str | Awaitable[str | None] | None]
 """Tells from the ASGI scope who was authenticated, as a steady name, if anybody was."""
 
 
-@attrs.frozen
-class Identity:
+@attrs.frozen(eq=False, repr=False)
+class Identity(Value):
     """Fills in what the application knows of a caller: `assigns` and `principal`.
 
     Args:
@@ -46,6 +47,11 @@ class Identity:
     principal: Principal | None
     timeout_seconds: float
 
+    @property
+    def asks(self) -> bool:
+        """Whether the application says anything."""
+        return self.assigns is not None or self.principal is not None
+
     async def complete(self, scope: Scope, caller: Caller, exchange: Exchange) -> Caller | Refusal:
         """Return the caller with what the application says of it, or a refusal.
 
@@ -55,7 +61,7 @@ class Identity:
 
         Cancellation: the application's function is cancelled.
         """
-        if self.assigns is None and self.principal is None:
+        if not self.asks:
             return caller
         try:
             return await watch_over(self._ask(scope, caller), exchange, self.timeout_seconds)

@@ -48,6 +48,7 @@ from genmcp.transport.envelope import (
     read_meta,
 )
 from genmcp.transport.headers import RequestHeaders, read_params, show
+from genmcp.value import Value
 from genmcp.wire.json_text import TooDeepError, read_json
 from genmcp.wire.messages import (
     MessageError,
@@ -61,6 +62,7 @@ from genmcp.wire.messages import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from genmcp.access import Access
     from genmcp.caller import Caller
     from genmcp.transport.reply import HeaderPairs
 
@@ -70,11 +72,14 @@ VERBS: Final = ("POST",)
 LEGACY_VERBS: Final = ("POST", "GET", "DELETE")
 """The HTTP methods where clients of 2025 are served, too."""
 
+BOTH_ERAS: Final = (*SUPPORTED_VERSIONS, *legacy_versions.VERSIONS)
+"""The protocol versions that are served where clients of 2025 are."""
+
 _MAX_LENGTH_DIGITS: Final = 18
 
 
-@attrs.frozen
-class Refusal:
+@attrs.frozen(eq=False, repr=False)
+class Refusal(Value):
     """The request is not taken; this is the answer.
 
     Attributes:
@@ -93,27 +98,28 @@ class Refusal:
     reason: RefusalReason | None = attrs.field(default=None, kw_only=True)
 
 
-@attrs.frozen
-class ReceivedNotification:
+@attrs.frozen(eq=False, repr=False)
+class ReceivedNotification(Value):
     """A notification. It is answered 202, whatever becomes of it."""
 
     notification: mcp.ClientNotification
 
 
-@attrs.frozen
-class ReceivedRequest:
+@attrs.frozen(eq=False, repr=False)
+class ReceivedRequest(Value):
     """A request that may run.
 
     Attributes:
-        caller: who calls; its `assigns` and `principal` are the shell's to fill in.
+        caller: who calls; its `assigns`, and a `principal` that the application knows of,
+            are the shell's to fill in.
     """
 
     request: mcp.Request
     caller: Caller
 
 
-@attrs.frozen
-class ReceivedLegacy:
+@attrs.frozen(eq=False, repr=False)
+class ReceivedLegacy(Value):
     """A message of a client of 2025, which `genmcp.transport.legacy` answers.
 
     Attributes:
@@ -161,7 +167,7 @@ class Inbound:
             raise ValueError(f"max_json_depth must be positive, got {max_json_depth!r}")
         self.max_body_bytes = max_body_bytes
         self.verbs = LEGACY_VERBS if legacy else VERBS
-        self.supported = (*SUPPORTED_VERSIONS, *(legacy_versions.VERSIONS if legacy else ()))
+        self.supported = BOTH_ERAS if legacy else SUPPORTED_VERSIONS
         self._legacy = legacy
         self._methods = frozenset(methods)
         self._max_json_depth = max_json_depth
@@ -177,9 +183,10 @@ class Inbound:
         return self.check_verb(verb) or self._check_body_headers(headers)
 
     def _check_body_headers(self, headers: RequestHeaders) -> Refusal | None:
-        for spelling in ("Content-Type", "Content-Length", "Content-Encoding"):
-            if spelling in headers.repeated:
-                return _refuse(400, f"The header {spelling} was sent more than once")
+        if headers.repeated:
+            for spelling in ("Content-Type", "Content-Length", "Content-Encoding"):
+                if spelling in headers.repeated:
+                    return _refuse(400, f"The header {spelling} was sent more than once")
         content_type = headers.get(header.CONTENT_TYPE)
         # The protocol demands no type. What is refused is what is not JSON for sure,
         # the three types a web form can send among them.
@@ -216,8 +223,22 @@ class Inbound:
 
     # -- the body ----------------------------------------------------------------
 
-    def read_body(self, headers: RequestHeaders, body: bytes) -> Received:
-        """Read the message of a request whose head passed `check_head`."""
+    def read_body(
+        self,
+        headers: RequestHeaders,
+        body: bytes,
+        *,
+        access: Access | None = None,
+        client_address: str | None = None,
+    ) -> Received:
+        """Read the message of a request whose head passed `check_head`.
+
+        Args:
+            headers: the request's.
+            body: all of it.
+            access: what the access token allows that came with it, if one did.
+            client_address: where it came from.
+        """
         if len(body) > self.max_body_bytes:
             return self.refuse_size()
         try:
@@ -237,20 +258,33 @@ class Inbound:
         if isinstance(message, NotificationMessage):
             return ReceivedNotification(_read_notification(message))
         try:
-            return self._read_request(headers, message)
+            return self._read_request(headers, message, access, client_address)
         except MethodNotFound as error:
             return Refusal(404, error, message.id)
         except McpError as error:
             return Refusal(400, error, message.id)
 
-    def _read_request(self, headers: RequestHeaders, message: RequestMessage) -> ReceivedRequest:
+    def _read_request(
+        self,
+        headers: RequestHeaders,
+        message: RequestMessage,
+        access: Access | None,
+        client_address: str | None,
+    ) -> ReceivedRequest:
         meta = read_meta(headers, message, self.supported)
         check_version(headers, meta, self.supported)
         check_mirrors(headers, message)
         if message.method not in self._methods:
             raise MethodNotFound(describe_unknown(message.method))
         request = decode_request(message.method, message.params or {})
-        caller = read_caller(message.id, request, meta, read_params(headers))
+        caller = read_caller(
+            message.id,
+            request,
+            meta,
+            read_params(headers),
+            access=access,
+            client_address=client_address,
+        )
         return ReceivedRequest(request, caller)
 
     # -- 2025 --------------------------------------------------------------------

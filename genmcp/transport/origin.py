@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from genmcp.value import Value
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -35,8 +37,8 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _MAX_PORT: Final = 65535
 
 
-@attrs.frozen
-class Authority:
+@attrs.frozen(eq=False, repr=False)
+class Authority(Value):
     """A host and a port, as `Host` and the end of an `Origin` hold them.
 
     Attributes:
@@ -50,8 +52,8 @@ class Authority:
     loopback: bool
 
 
-@attrs.frozen
-class Origin:
+@attrs.frozen(eq=False, repr=False)
+class Origin(Value):
     """Where a page comes from. The port is `None` where it is the scheme's own."""
 
     scheme: str

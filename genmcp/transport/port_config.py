@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from genmcp.errors import show
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     import os
@@ -32,8 +33,8 @@ _POSITIVE: Final = (
 )
 
 
-@attrs.frozen(kw_only=True)
-class PortConfig:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class PortConfig(Value):
     """Where to listen, and how much patience to have.
 
     Attributes:

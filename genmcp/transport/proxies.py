@@ -33,6 +33,7 @@ import attrs
 
 from genmcp.errors import show
 from genmcp.transport.origin import list_entries
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -60,8 +61,8 @@ _PAIR: Final = re.compile(
 _ESCAPED: Final = re.compile(r"\\(.)")
 
 
-@attrs.frozen
-class Forwarded:
+@attrs.frozen(eq=False, repr=False)
+class Forwarded(Value):
     """What trusted proxies say of a request.
 
     Attributes:

@@ -21,6 +21,7 @@ import attrs
 
 from genmcp.errors import show
 from genmcp.transport.origin import read_authority
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from genmcp.transport.origin import Authority
@@ -34,8 +35,8 @@ _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _ANYWHERE: Final = {"0.0.0.0", "::"}  # noqa: S104 - to tell them, not to bind them
 
 
-@attrs.frozen
-class PublicUrl:
+@attrs.frozen(eq=False, repr=False)
+class PublicUrl(Value):
     """The URL of an endpoint as its clients have it, and its parts.
 
     Made by `read_public_url`, which sees to it that equal URLs are equal here.

@@ -24,6 +24,7 @@ from genmcp.events import Answered, Failed, KeptAlive, Notified, Opened
 from genmcp.legacy.store import StoreUnavailable
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport.sse import KEEP_ALIVE, render_event
+from genmcp.value import Value
 from genmcp.wire.messages import write_error, write_notification, write_result
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ _ANSWER_STATUS: Final = {
 }
 
 
-@attrs.frozen
-class Whole:
+@attrs.frozen(eq=False, repr=False)
+class Whole(Value):
     """A complete response. Its length is in the headers."""
 
     status: int
@@ -68,23 +69,23 @@ class Whole:
     body: bytes
 
 
-@attrs.frozen
-class Head:
+@attrs.frozen(eq=False, repr=False)
+class Head(Value):
     """The start of a stream. A `Chunk` always follows in the same `render`."""
 
     status: int
     headers: HeaderPairs
 
 
-@attrs.frozen
-class Chunk:
+@attrs.frozen(eq=False, repr=False)
+class Chunk(Value):
     """Bytes of an open stream, to be sent at once."""
 
     body: bytes
 
 
-@attrs.frozen
-class End:
+@attrs.frozen(eq=False, repr=False)
+class End(Value):
     """The end of an open stream."""
 
 

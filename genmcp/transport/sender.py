@@ -21,6 +21,7 @@ from genmcp.transport.cors import ANY_ORIGIN, render_cors
 from genmcp.transport.headers import shorten, show
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.origin import ANY, HostRules, OriginRules, list_entries
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +34,8 @@ _MAX_KNOWN: Final = 256
 _REASONS: Final = {"Host": RefusalReason.HOST, "Origin": RefusalReason.ORIGIN}
 
 
-@attrs.frozen
-class Verdict:
+@attrs.frozen(eq=False, repr=False)
+class Verdict(Value):
     """What is said of a request because of who sent it.
 
     Attributes:

@@ -1,24 +1,17 @@
 """Serving a server: a port, an endpoint, and a shutdown in good order.
 
-Layer: transport, shell. Puts `genmcp.transport.asgi` (the endpoint) on
-`genmcp.transport.http1` or `genmcp.transport.runner` (the port). `genmcp.cli` calls it for
-the command line.
+Layer: transport, shell. What it takes and promises; `genmcp.transport.serving` does it.
+`genmcp.cli` calls it for the command line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import trio
 from typing_extensions import Unpack
 
-from genmcp.errors import show
 from genmcp.limits import LimitOptions
-from genmcp.server import Server
-from genmcp.transport.announcement import Announcer, find_host_name
-from genmcp.transport.asgi import StreamableHTTP
 
 if TYPE_CHECKING:
     import os
@@ -29,18 +22,15 @@ if TYPE_CHECKING:
     from genmcp.authorization import Authorization
     from genmcp.legacy.replay import ReplayStore
     from genmcp.legacy.store import SessionStore
+    from genmcp.server import Server
     from genmcp.telemetry import Observer
+    from genmcp.transport.asgi import StreamableHTTP
     from genmcp.transport.identify import Assigns, Principal
-    from genmcp.transport.port_config import PortConfig
     from genmcp.transport.proxies import ProxyHeaders
 
 
 Http: TypeAlias = Literal["native", "hypercorn"]
 """Which server speaks HTTP at a port."""
-
-RunPort: TypeAlias = Callable[
-    ["StreamableHTTP", "PortConfig", trio.Event, Announcer], Awaitable[None]
-]
 
 
 class EndpointOptions(LimitOptions, total=False):
@@ -162,103 +152,28 @@ async def serve(
 
     Cancellation: stops it as well, but with a second of grace at most.
     """
-    # At the top, these would make every import of genmcp slower, for no use to whoever
-    # serves nothing: a test, a command line, an application under another server.
-    from genmcp.transport.listeners import find_bound_host  # noqa: PLC0415
-    from genmcp.transport.port_config import PortConfig  # noqa: PLC0415
-    from genmcp.transport.signals import stopping_on_signals  # noqa: PLC0415
+    # At the top, it would bring all that answers and all that listens into every program
+    # that imports `serve`, long before it serves, if it does.
+    from genmcp.transport.serving import run_server  # noqa: PLC0415
 
     endpoint = _take(options, EndpointOptions)
     at_port = _take(options, ListenOptions) | _take(options, PortOptions)
     if options:
         raise TypeError(f"serve() has no option {next(iter(options))!r}")
-    config = PortConfig(host=host, port=port, grace_seconds=grace_seconds, **at_port)
-    run = choose_port(http, config)
-    bound = find_bound_host(config)
-    app = make_endpoint(server, bound, path, endpoint)
-    if app.mux.draining:
-        raise RuntimeError("this StreamableHTTP was stopped, which is for good; make a new one")
-    stop = trio.Event() if stop is None else stop
-    announcer = Announcer(app, bound, task_status)
-    with stopping_on_signals(stop) if handle_signals else nullcontext():
-        await run(app, config, stop, announcer)
-
-
-def choose_port(http: Http | None, config: PortConfig) -> RunPort:
-    """Return what runs the port.
-
-    Raises:
-        ValueError: there is no such server, or it does not speak what it should.
-    """
-    if http not in {None, "native", "hypercorn"}:
-        raise ValueError(f'http must be "native" or "hypercorn", got {http!r}')
-    if http == "native" and config.http2:
-        raise ValueError('http2 needs http="hypercorn": the native server speaks HTTP/1.1')
-    return _run_hypercorn if http == "hypercorn" or config.http2 else _run_native
-
-
-async def _run_native(
-    app: StreamableHTTP, config: PortConfig, stop: trio.Event, announcer: Announcer
-) -> None:
-    from genmcp.transport.http1 import run_http1  # noqa: PLC0415 - as in `serve`
-
-    await run_http1(
-        app.serve_exchange,
-        config,
-        cleanup_seconds=app.mux.limits.cleanup_seconds,
-        drain=app.drain,
+    at_port |= {"host": host, "port": port, "grace_seconds": grace_seconds}
+    await run_server(
+        server,
+        path=path,
+        endpoint=endpoint,
+        at_port=at_port,
+        http=http,
         stop=stop,
-        task_status=announcer,
+        task_status=task_status,
+        handle_signals=handle_signals,
     )
-
-
-async def _run_hypercorn(
-    app: StreamableHTTP, config: PortConfig, stop: trio.Event, announcer: Announcer
-) -> None:
-    from genmcp.transport.runner import run_asgi  # noqa: PLC0415 - as in `serve`
-
-    await run_asgi(app, config, drain=app.drain, stop=stop, task_status=announcer)
 
 
 def _take(options: Any, kind: type[Any]) -> dict[str, Any]:
     """Take out of `options` those that are of this kind."""
     names = kind.__required_keys__ | kind.__optional_keys__
     return {name: options.pop(name) for name in names if name in options}
-
-
-def make_endpoint(
-    server: Server | StreamableHTTP, host: str | None, path: str | None, options: dict[str, Any]
-) -> StreamableHTTP:
-    """Return the endpoint for `server`, which answers to the host it is bound to.
-
-    Args:
-        server: see `serve`, as for `path`.
-        host: what will be bound; `None` for a Unix socket.
-        path: `None` for the default.
-        options: those of `EndpointOptions` that were given.
-
-    Raises:
-        TypeError: see `serve`.
-        ValueError: see `serve`.
-    """
-    if isinstance(server, StreamableHTTP):
-        given = [*options, *([] if path is None else ["path"])]
-        if given:
-            raise TypeError(f"{given[0]} belongs to the StreamableHTTP; give it there")
-        return server
-    # The type says so, but what is served is often looked up by name.
-    if not isinstance(server, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(
-            f"serve() takes a Server, such as a Suite, or a StreamableHTTP: {show(server)}"
-        )
-    options = dict(options)
-    names = options.pop("allowed_hosts", ())
-    # A single string is for the endpoint to refuse.
-    names = names if isinstance(names, str) else list(names)
-    bound = None if host is None else find_host_name(host)
-    return StreamableHTTP(
-        server,
-        path=path,
-        allowed_hosts=names if isinstance(names, str) or bound is None else [*names, bound],
-        **options,
-    )

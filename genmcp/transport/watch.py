@@ -33,6 +33,14 @@ class Client(Protocol):
         ...
 
 
+class NeverGone:
+    """A client that is looked after elsewhere."""
+
+    async def wait_until_gone(self) -> None:
+        """Wait for ever."""
+        await trio.sleep_forever()
+
+
 async def run_watched(call: Call, client: Client, keepalive_seconds: float) -> None:
     """Run `call` to its end; cancel it when `client` leaves, keep it alive until then.
 

@@ -20,6 +20,8 @@ from genmcp.wire.unstructure import Unwritable, write_object
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from genmcp.wire.scalars import Hook
+
 T = TypeVar("T")
 
 Path = tuple[str | int, ...]
@@ -77,8 +79,17 @@ def decode(cls: Any, value: object) -> Any:
         DecodeError: it has not the form of that class.
         TypeError: `cls` is no class of the vocabulary.
     """
+    return decode_with(hook_for(cls), value)
+
+
+def decode_with(read: Hook, value: object) -> Any:
+    """Read a JSON value with the hook of its class, as `decode` does.
+
+    Raises:
+        DecodeError: it has not the form of that class.
+    """
     try:
-        return hook_for(cls)(value, cls)
+        return read(value, None)
     except (ClassValidationError, ValueError) as error:
         raise DecodeError(list(_problems(error, ()))) from None
 

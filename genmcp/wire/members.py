@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from genmcp.mcp.v2607.fields import LENIENT, PREDICATE, REQUIRED, WIRE_NAME, WIRE_TYPE
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,8 +25,8 @@ _CONSTANTS: Final = ("jsonrpc", "type", "method", "mode")
 _UNDERSCORE: Final = re.compile(r"_([a-z])")
 
 
-@attrs.frozen(kw_only=True)
-class Member:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Member(Value):
     """One member of an object on the wire.
 
     Attributes:

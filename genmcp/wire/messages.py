@@ -9,6 +9,7 @@ Spec: basic/index#messages
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import attrs
@@ -16,19 +17,22 @@ import attrs
 from genmcp.errors import InvalidParams, InvalidRequest, McpError
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
-from genmcp.wire.codec import DecodeError, decode, encode, path_text
+from genmcp.value import Value
+from genmcp.wire.codec import DecodeError, decode_with, encode, path_text
 from genmcp.wire.json_text import write_json
 from genmcp.wire.members import members_of
 from genmcp.wire.scalars import describe
+from genmcp.wire.structure import hook_for
 
 if TYPE_CHECKING:
     from genmcp.mcp.v2607 import RequestId
+    from genmcp.wire.scalars import Hook
 
 _NO_PARAMS: Final = "params: required, but missing; every request carries params._meta"
 
 
-@attrs.frozen
-class RequestMessage:
+@attrs.frozen(eq=False, repr=False)
+class RequestMessage(Value):
     """A well-formed request. What its method wants of `params` is not checked yet."""
 
     id: RequestId
@@ -36,8 +40,8 @@ class RequestMessage:
     params: dict[str, Any] | None = None
 
 
-@attrs.frozen
-class NotificationMessage:
+@attrs.frozen(eq=False, repr=False)
+class NotificationMessage(Value):
     """A well-formed notification."""
 
     method: str
@@ -148,12 +152,17 @@ def decode_notification(method: str, params: dict[str, Any] | None) -> mcp.Clien
 
 def _decode_params(cls: type, params: dict[str, Any]) -> Any:
     try:
-        return decode(members_of(cls)["params"].type, params)
+        return decode_with(_params_hook(cls), params)
     except DecodeError as error:
         path = ("params", *error.path)
         raise InvalidParams(
             f"{path_text(path)}: {error.problem}", data={"path": path_text(path)}
         ) from None
+
+
+@functools.cache
+def _params_hook(cls: type) -> Hook:
+    return hook_for(members_of(cls)["params"].type)
 
 
 # -- writing ---------------------------------------------------------------------

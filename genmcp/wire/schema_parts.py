@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import jsonschema_rs
 
+from genmcp.value import Value
 from genmcp.wire.json_kinds import ALL_KINDS, is_array, is_object, name_kind
 from genmcp.wire.schema_rules import Subschema, find_subschemas, join_pointer
 
@@ -27,8 +28,8 @@ _MAX_NESTED_UNIONS: Final = 8
 _LEADING: Final = frozenset({"anyOf", "oneOf", "$dynamicRef", "$recursiveRef"})
 
 
-@attrs.frozen
-class Layout:
+@attrs.frozen(eq=False, repr=False)
+class Layout(Value):
     """What one schema says of the parts of a value, laid out for looking up.
 
     Attributes:

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, cast, overload
 
 import attrs
 
+from genmcp.value import Value
 from genmcp.wire.json_kinds import is_array, is_object
 
 MAX_DEPTH: Final = 64
@@ -198,8 +199,8 @@ def _check_number(number: float, pointer: str) -> int | float:
     return float(number)
 
 
-@attrs.frozen
-class Subschema:
+@attrs.frozen(eq=False, repr=False)
+class Subschema(Value):
     """One schema inside a schema, and where."""
 
     pointer: str

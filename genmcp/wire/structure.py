@@ -86,9 +86,10 @@ def _class_hook(cls: Any, arguments: tuple[Any, ...]) -> Hook:
     def read_class(value: Any, _type: Any) -> Any:
         given = read_object(value, None)
         if read_quickly is not None:
-            # What is wrong is found out below, and most often nothing is.
-            with contextlib.suppress(ClassValidationError, ValueError, KeyError):
+            try:
                 return read_quickly(given)
+            except (ClassValidationError, ValueError, KeyError):
+                pass  # what is wrong is found out below
         if constants:
             _check_constants(given, constants)
         for name in demanded:
@@ -124,44 +125,45 @@ def _quick_hook(
     """
     if hasattr(cls, "__attrs_post_init__"):
         return None
-    plan = [
-        (member.attribute, member.wire, _member_hook(member, bound), _absent(cls, member))
-        for member in members_of(cls).values()
-    ]
+    fields = attrs.fields_dict(cls)
+    members = members_of(cls).values()
+    plan = {member.wire: (member.attribute, _member_hook(member, bound)) for member in members}
+    defaults: dict[str, Any] = {}
+    factories: list[tuple[str, Callable[[], Any]]] = []
+    for member in members:
+        default: Any = fields[member.attribute].default
+        factory: Callable[[], Any] | None = getattr(default, "factory", None)
+        if member.required or default is attrs.NOTHING:
+            continue
+        if factory is None:
+            defaults[member.attribute] = default
+        else:
+            factories.append((member.attribute, factory))
     opened = is_open(cls)
-    make = object.__new__
-    put = object.__setattr__
+    size = len(plan)
 
     def read_quickly(given: dict[str, Any]) -> Any:
-        made = make(cls)
-        for attribute, wire, read, absent in plan:
-            if wire in given:
-                put(made, attribute, read(given[wire], None))
-            else:
-                put(made, attribute, absent())
+        values = defaults.copy()
+        extra: dict[str, Any] = {}
+        for wire, item in given.items():
+            member = plan.get(wire)
+            if member is not None:
+                values[member[0]] = member[1](item, None)
+            elif opened and wire not in known:
+                extra[wire] = item
+        for attribute, make_default in factories:
+            if attribute not in values:
+                values[attribute] = make_default()
+        if len(values) != size:
+            raise KeyError  # something has no default and is not there
         if opened:
-            extra = {} if known.issuperset(given) else _leave_out(given, known)
-            put(made, EXTRA, extra)
+            values[EXTRA] = extra
+        made = object.__new__(cls)
+        # At once: a frozen object takes no attributes one by one.
+        object.__setattr__(made, "__dict__", values)
         return made
 
     return read_quickly
-
-
-def _absent(cls: Any, member: Member) -> Callable[[], Any]:
-    """Return what gives the value of a member that is not there, or raises `KeyError`."""
-    default: Any = attrs.fields_dict(cls)[member.attribute].default
-    if member.required or default is attrs.NOTHING:
-        return functools.partial(_miss, member.wire)
-    factory: Callable[[], Any] | None = getattr(default, "factory", None)
-    return factory if factory is not None else functools.partial(_keep, default)
-
-
-def _miss(name: str) -> Any:
-    raise KeyError(name)
-
-
-def _keep(value: Any) -> Any:
-    return value
 
 
 def _leave_out(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:

@@ -16,13 +16,14 @@ from typing import Any, Final, cast, get_origin
 import attrs
 
 from genmcp.mcp.unset import UNSET
+from genmcp.value import Value
 from genmcp.wire.typed_hints import Hints, is_typed_dict, name_of
 
 _FRESH: Final = (list, dict, tuple, set, frozenset)
 
 
-@attrs.frozen
-class Field:
+@attrs.frozen(eq=False, repr=False)
+class Field(Value):
     """One field of a typed class.
 
     Attributes:

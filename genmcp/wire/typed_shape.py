@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
+from genmcp.value import Value
 from genmcp.wire.json_kinds import ALL_KINDS, name_kind
 
 if TYPE_CHECKING:
@@ -45,13 +46,13 @@ if TYPE_CHECKING:
 Kind = Literal["null", "boolean", "integer", "number", "string", "array", "object"]
 
 
-@attrs.frozen
-class Anything:
+@attrs.frozen(eq=False, repr=False)
+class Anything(Value):
     """Any JSON value."""
 
 
-@attrs.frozen
-class Scalar:
+@attrs.frozen(eq=False, repr=False)
+class Scalar(Value):
     """Any value of one of the simple types.
 
     `keeps_int` is `int | float`: a number that stays the int it is written as.
@@ -61,44 +62,44 @@ class Scalar:
     keeps_int: bool = False
 
 
-@attrs.frozen
-class Text:
+@attrs.frozen(eq=False, repr=False)
+class Text(Value):
     """A string that stands for something else, such as a point in time."""
 
     cls: type
 
 
-@attrs.frozen
-class Choice:
+@attrs.frozen(eq=False, repr=False)
+class Choice(Value):
     """One of some values: the JSON value and the Python value of each."""
 
     options: tuple[tuple[Any, Any], ...]
 
 
-@attrs.frozen
-class Array:
+@attrs.frozen(eq=False, repr=False)
+class Array(Value):
     """An array of like items, and what it becomes."""
 
     item: Shape
     build: type
 
 
-@attrs.frozen
-class Row:
+@attrs.frozen(eq=False, repr=False)
+class Row(Value):
     """An array of a fixed form."""
 
     items: tuple[Shape, ...]
 
 
-@attrs.frozen
-class Map:
+@attrs.frozen(eq=False, repr=False)
+class Map(Value):
     """An object with any member names and like values."""
 
     value: Shape
 
 
-@attrs.frozen
-class Record:
+@attrs.frozen(eq=False, repr=False)
+class Record(Value):
     """An object that becomes an instance of a class (a dict, for a TypedDict).
 
     The members are looked up in `genmcp.wire.typed_classes`, by `key`, because a
@@ -109,22 +110,22 @@ class Record:
     key: Hashable
 
 
-@attrs.frozen
-class Choices:
+@attrs.frozen(eq=False, repr=False)
+class Choices(Value):
     """A value of one of several shapes that JSON tells apart."""
 
     shapes: tuple[Shape, ...]
 
 
-@attrs.frozen
-class Nullable:
+@attrs.frozen(eq=False, repr=False)
+class Nullable(Value):
     """A shape, or null."""
 
     shape: Shape
 
 
-@attrs.frozen
-class Noted:
+@attrs.frozen(eq=False, repr=False)
+class Noted(Value):
     """A shape with what the author adds: a description, schema keywords."""
 
     shape: Shape
@@ -145,8 +146,8 @@ TEXT_CLASSES: Final = (
 """The classes that `Text` stands for; `genmcp.wire.typed_text` reads them."""
 
 
-@attrs.frozen
-class Member:
+@attrs.frozen(eq=False, repr=False)
+class Member(Value):
     """One member of a record."""
 
     field: Field

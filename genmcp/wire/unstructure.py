@@ -19,6 +19,7 @@ from cattrs.gen import make_dict_unstructure_fn, override
 from genmcp.mcp.unset import Unset
 from genmcp.mcp.v2607.checks import flatten_union, show
 from genmcp.mcp.v2607.fields import WireObject
+from genmcp.mcp.v2607.meta import ResultMetaObject
 from genmcp.wire.members import EXTRA, Member, constants_of, is_open, members_of
 
 Writer = Callable[[Any], Any]
@@ -96,7 +97,26 @@ def _writer_of(cls: Any) -> Writer:
             done.update(extra)
         return done
 
-    return write_open
+    return _remembering(write_open) if cls is ResultMetaObject else write_open
+
+
+def _remembering(write: Writer) -> Writer:
+    """Return `write`, which does not write the object that it wrote last once more.
+
+    A suite puts one and the same object into nearly every result. What is returned is
+    shared: nobody changes what was written.
+    """
+    last: Any = None
+    last_written: dict[str, Any] = {}
+
+    def write_once(value: Any) -> dict[str, Any]:
+        nonlocal last, last_written
+        if value is not last or value.extra:
+            last_written = write(value)
+            last = value
+        return last_written
+
+    return write_once
 
 
 def _member_writer(member: Member) -> Writer:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from genmcp.value import Value
 from genmcp.wire.json_kinds import name_kind
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z_$][\w$-]*", re.ASCII)
 _MAX_INTEGER: Final = 10**MAX_QUOTED
 
 
-@attrs.frozen
-class Violation:
+@attrs.frozen(eq=False, repr=False)
+class Violation(Value):
     """One place where a value does not fit, and why.
 
     Attributes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from genmcp.cli import main
 from genmcp.cli.hang_up import HangUpWatch
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
 from tests.e2e.stdio_server import APP, ROOT, call
+from tests.transport.stdio.legacy_peer import handshake
 
 READY = """
 from genmcp import StreamableHTTP, Suite
@@ -120,6 +122,25 @@ def test_settings_reach_the_server() -> None:
     assert b'"limit":200' in done.stdout
     # Meant for another server in the same environment.
     assert run(program, b"", GENMCP_PORT="70").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "variable", "answered"),
+    [
+        ([], "yes", b'"protocolVersion":"2025-11-25"'),
+        ([], "no", b'"code":-32022'),
+        (["--no-legacy"], "yes", b'"code":-32022'),
+    ],
+)
+def test_clients_of_2025_can_be_switched_off(
+    flags: list[str], variable: str, answered: bytes
+) -> None:
+    arguments = ["serve", "--stdio", *flags, "app.py:suite"]
+    program = f"import sys; from genmcp.cli import main; sys.exit(main({arguments}))"
+    # As a shell would: all in one go, and the end of the input after it.
+    done = run(program, json.dumps(handshake()).encode() + b"\n", GENMCP_LEGACY=variable)
+    assert done.returncode == 0
+    assert answered in done.stdout
 
 
 # -- hanging up --------------------------------------------------------------------

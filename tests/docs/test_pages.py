@@ -9,7 +9,7 @@ from tests.docs.pages import ROOT, find_all_blocks
 
 RUN_AS_PYTHON = {"python"}
 RUN_AS_SHELL = {"bash", "console"}
-SHOWN_ONLY = {"http", "ini", "json", "mermaid", "text", "toml", "yaml"}
+SHOWN_ONLY = {"elixir", "http", "ini", "json", "mermaid", "text", "toml", "yaml"}
 
 
 def test_every_block_says_a_language_that_is_run_or_only_shown() -> None:

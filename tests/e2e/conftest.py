@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import genmcp.transport.serve as served
+import genmcp.transport.serving as served
 from tests.e2e import raw_http
 from tests.e2e.tls import write_certificate
 

@@ -39,7 +39,7 @@ class AsgiAnswer:
     def __init__(self, app: App) -> None:
         self._app = app
 
-    async def __call__(self, scope: Any, exchange: Exchange) -> None:
+    async def __call__(self, exchange: Exchange) -> None:
         head: list[Head] = []
 
         async def receive() -> dict[str, Any]:
@@ -77,7 +77,7 @@ class AsgiAnswer:
                 raise OSError("the client has left") from error
 
         try:
-            await self._app(scope, receive, send)
+            await self._app(exchange.scope, receive, send)
         except* OSError:
             pass  # the client has left
 

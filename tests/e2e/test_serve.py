@@ -25,7 +25,8 @@ from genmcp.testing import Client, FakeVerifier
 from genmcp.transport.announcement import describe_limits, describe_senders, find_warning
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.port_config import PortConfig
-from genmcp.transport.serve import EndpointOptions, ListenOptions, PortOptions, make_endpoint, serve
+from genmcp.transport.serve import EndpointOptions, ListenOptions, PortOptions, serve
+from genmcp.transport.serving import make_endpoint
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
 
 KEY = "k" * 32

@@ -9,7 +9,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from genmcp import EventSubscriptions, StreamableHTTP, Suite, mcp
 from tests.legacy.client import LegacyClient, messages
-from tests.legacy.server import Lists, Served
+from tests.legacy.server import Lists, Notes, Served
 from tests.transport.asgi_server import Connection
 
 TOOLS = mcp.ToolListChangedNotification()
@@ -95,6 +95,31 @@ async def test_a_session_has_one_stream_the_latest() -> None:
         await wait_all_tasks_blocked()
         second.disconnect()
     assert (heard(first), heard(second)) == ([], ["notifications/tools/list_changed"])
+
+
+class Held(Connection):
+    """A connection on which nothing goes out until it is let go."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.may_go = trio.Event()
+
+    async def send(self, message: Any) -> None:
+        await self.may_go.wait()
+        await super().send(message)
+
+
+async def test_a_stream_that_is_replaced_while_it_begins_is_a_whole_response() -> None:
+    client = await open_client(Served())
+    first = Held(b"", client.make_headers(), method="GET")
+    second = client.stream()
+    async with client.running(first), client.running(second):
+        assert first.chunks == []
+        first.may_go.set()
+        await wait_all_tasks_blocked()
+        assert (first.status, first.complete) == (200, True)
+        assert (second.status, second.complete) == (200, False)
+        second.disconnect()
 
 
 async def test_the_end_of_a_session_ends_its_stream() -> None:
@@ -186,3 +211,34 @@ async def test_a_handler_that_fails_ends_the_stream(caplog: pytest.LogCaptureFix
     assert stream.complete
     assert messages(stream) == []
     assert "broken" in caplog.text
+
+
+async def test_the_listening_wanted_last_counts_whichever_is_acknowledged_last(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    class Slower(EventSubscriptions):
+        """Takes the less time the more often it is asked."""
+
+        seconds = 3.0
+
+        async def subscribe(self, wanted: Any, channel: Any) -> Any:
+            Slower.seconds -= 1
+            await trio.sleep(Slower.seconds)
+            return await super().subscribe(wanted, channel)
+
+    served = Served()
+    suite = Suite(
+        server_name="s",
+        server_version="1",
+        resources=[Notes],
+        subscription_handler=Slower(served.bus),
+    )
+    client = LegacyClient(StreamableHTTP(suite, secret_key="k" * 32))
+    await client.open()
+    async with client.running(client.stream()) as stream:
+        await client.result("resources/subscribe", {"uri": "note:a"})
+        await trio.sleep(10)
+        served.bus.publish(updated("note:a"))
+        await wait_all_tasks_blocked()
+        assert heard(stream) == ["note:a"]
+        stream.disconnect()

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from genmcp.errors import InvalidParams
+from genmcp.errors import InvalidParams, TokenError
 from genmcp.legacy.session import TTL_SECONDS, read_handshake, seal_session, unseal_session
-from genmcp.tokens import Keyring, TokenError
+from genmcp.tokens import Keyring
 
 PARAMS: dict[str, Any] = {
     "protocolVersion": "2025-11-25",

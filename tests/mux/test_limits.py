@@ -88,6 +88,25 @@ async def finish(channel: Channel) -> Any:
     return DONE
 
 
+async def test_a_request_of_several_calls_has_one_place_between_them_too() -> None:
+    mux = make_mux(finish, max_calls=1)
+    place = mux.enter(caller(**ADA))
+    for _ in range(2):
+        sink = RecordingSink()
+        call = mux.open(request(), caller(**ADA), sink, place)
+        assert mux.admission.taken == 1
+        await call.run()
+        assert sink.events == [Answered(DONE)]
+        # Neither its end, nor that it is forgotten, lets anybody else in.
+        del call
+        gc.collect()
+        with pytest.raises(Overloaded):
+            mux.enter(caller(**BOB))
+    place.leave()
+    assert mux.admission.taken == 0
+    mux.enter(caller(**BOB)).leave()
+
+
 async def crash(channel: Channel) -> Any:
     raise RuntimeError("boom")
 

@@ -44,7 +44,7 @@ from genmcp.errors import (
 from genmcp.testing import Client
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.refused import read_reason
-from genmcp.transport.serve import make_endpoint
+from genmcp.transport.serving import make_endpoint
 from tests.telemetry.recording import Recorder
 from tests.transport.asgi_server import CALL_HEADERS, META, Connection, HandlerServer, call_body
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genmcp.tokens import Keyring, TokenError
+from genmcp.errors import TokenError
+from genmcp.tokens import Keyring
 
 KEY_A, KEY_B = "a" * 32, b"b" * 32
 

@@ -1,4 +1,4 @@
-"""Ten thousand calls through the whole stack leave nothing behind. Counted, not timed."""
+"""Thousands of calls through the whole stack leave nothing behind. Counted, not timed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ import trio
 
 from genmcp import Channel, Stream, StreamableHTTP, Suite, Tool, ToolError, mcp
 from genmcp.testing import Client, ServerError
+from tests.legacy.server import Served
+from tests.transport.stdio.legacy_peer import LegacyPeer, session
+from tests.transport.stdio.legacy_peer import answer as stdio_answer
+from tests.transport.stdio.legacy_peer import call as stdio_call
+from tests.transport.stdio.legacy_peer import notification as stdio_notification
 
 CALLS = 10_000
 WARM_UP = 500
@@ -90,3 +95,52 @@ async def test_ten_thousand_calls_leave_no_task_no_channel_and_no_growth(no_log:
     # Caches of the interpreter and of pytest move by a few; a leak grows with the calls.
     grown = {name: after[name] - before[name] for name in after}
     assert {name: by for name, by in grown.items() if by > CALLS // 20} == {}
+
+
+async def use_session(client: LegacyPeer, number: int) -> None:
+    """Make a request of 2025 over stdio that ends in one of seven ways."""
+    peer = client.peer
+    match number % 7:
+        case 0:
+            await client.result("tools/call", name="who")
+        case 1 | 2:
+            await peer.send(stdio_call(number, "greet"))
+            question = await peer.receive()
+            if number % 7 == 1:
+                await peer.send(stdio_answer(question["id"], result={"action": "decline"}))
+                assert (await peer.receive())["id"] == number
+            else:
+                await peer.send(stdio_notification("cancelled", requestId=number))
+                assert (await peer.receive())["method"] == "notifications/cancelled"
+        case 3:
+            await client.ask("tools/call", name="crash")
+            await peer.send(stdio_answer(f"genmcp-{number}", result={}))
+        case 4:
+            await client.result("resources/subscribe", uri="note:a")
+        case 5:
+            await client.result("resources/unsubscribe", uri="note:a")
+        case _:
+            await client.open()
+
+
+async def test_a_session_over_stdio_leaves_no_question_and_no_growth(
+    no_log: None, autojump_clock: Any
+) -> None:
+    requests = CALLS // 5
+    before = Counter[str]()
+    tasks = 0
+    async with session(Served().make_suite()) as client:
+        for number in range(requests + WARM_UP):
+            if number == WARM_UP:
+                await trio.sleep(1)
+                before = count_objects()
+                tasks = trio.lowlevel.current_statistics().tasks_living
+            await use_session(client, number)
+        await trio.sleep(1)
+        after = count_objects()
+        # One may listen for changes that did not at the first look, when one had just ended.
+        assert trio.lowlevel.current_statistics().tasks_living <= tasks + 5
+        for name in ("Call", "LegacyCall", "Question", "Listening", "LineNews", "Place"):
+            assert after[name] <= before[name] + 3, name
+        grown = {name: after[name] - before[name] for name in after}
+        assert {name: by for name, by in grown.items() if by > requests // 20} == {}

@@ -184,6 +184,21 @@ def test_integers_are_exact_or_refused(number: int) -> None:
             read_json(text)
 
 
+@pytest.mark.parametrize("before", range(20))
+@pytest.mark.parametrize("padding", ["a", ": ", "7 ", "{[", "12345678 "])
+def test_what_is_odd_is_found_in_long_texts_as_well(before: int, padding: str) -> None:
+    filler = padding * (40_000 // len(padding))
+    long = '{"f":"' + " " * before + filler + '","n":%s,"m":[%s],"g":"' + filler + '"}'
+    for number in (2**64, -(2**63) - 1, 10**30):
+        with pytest.raises(ParseError, match="exceeds 64 bits"):
+            read_json((long % (number, "")).encode())
+    for members in ('{"a":1,"a":1}', r'{"a":1,"\u0061":1}', r'{"x":"\u003a","":1,"":2}'):
+        with pytest.raises(ParseError, match="appears twice in one object"):
+            read_json((long % (1, members)).encode())
+    read = read_json((long % (2**64 - 1, '{"a":1,"b":1}')).encode())
+    assert (read["n"], read["m"]) == (2**64 - 1, [{"a": 1, "b": 1}])
+
+
 MEGABYTE = 2**20
 
 HOSTILE: dict[str, Callable[[int], bytes]] = {

@@ -17,7 +17,7 @@ from genmcp.providers import EventSubscriptions
 from genmcp.suite import Suite
 from genmcp.transport.announcement import Announcer
 from genmcp.transport.port_config import PortConfig
-from genmcp.transport.serve import choose_port
+from genmcp.transport.serving import choose_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable

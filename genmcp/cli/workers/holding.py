@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from genmcp.transport.listeners import bind_port, listening
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -27,8 +28,8 @@ _SHARES_OUT: Final = sys.platform == "linux" and hasattr(socket, "SO_REUSEPORT")
 _TRIES: Final = 5
 
 
-@attrs.frozen
-class Held:
+@attrs.frozen(eq=False, repr=False)
+class Held(Value):
     """What the workers are told, and what is held for them.
 
     Attributes:

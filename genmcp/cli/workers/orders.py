@@ -13,13 +13,15 @@ from typing import Any, Final, Self
 import attrs
 import orjson
 
+from genmcp.value import Value
+
 STOP: Final = b"s"
 
 MAX_LINE_BYTES: Final = 1024 * 1024
 
 
-@attrs.frozen(kw_only=True)
-class Orders:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Orders(Value):
     """What a worker has to know besides the command line.
 
     Attributes:
@@ -46,8 +48,8 @@ class Orders:
         return cls(**said)
 
 
-@attrs.frozen
-class Report:
+@attrs.frozen(eq=False, repr=False)
+class Report(Value):
     """What a worker says once it serves.
 
     Attributes:

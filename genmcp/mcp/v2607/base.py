@@ -89,7 +89,7 @@ def unit_interval_problem(value: float) -> str | None:
     return None if 0 <= value <= 1 else f"must be between 0 and 1, got {value!r}"
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class Icon(WireObject):
     """A picture that stands for a tool, a prompt, a resource or a server.
 
@@ -111,7 +111,7 @@ class Icon(WireObject):
     theme: Literal["light", "dark"] | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class Implementation(WireObject):
     """The name and version of a client or a server. Self-reported: never trust it.
 
@@ -126,7 +126,7 @@ class Implementation(WireObject):
     icons: Sequence[Icon] | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class Annotations(WireObject):
     """Hints for the client on how to use or show an object.
 

@@ -12,7 +12,7 @@ from genmcp.mcp.v2607.exchange import Notification, NotificationParams
 from genmcp.mcp.v2607.fields import checked
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CancelledNotificationParams(NotificationParams):
     """Which request to stop.
 
@@ -25,7 +25,7 @@ class CancelledNotificationParams(NotificationParams):
     reason: str | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CancelledNotification(Notification):
     """A request is not wanted any more, or a subscription has ended."""
 

@@ -25,14 +25,14 @@ def extensions_problem(extensions: Mapping[str, JSONObject]) -> str | None:
     return None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class RootsCapability(WireObject):
     """The client can list its roots. Deprecated by the protocol."""
 
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class SamplingCapability(WireObject):
     """The client can ask its model. Deprecated by the protocol.
 
@@ -46,7 +46,7 @@ class SamplingCapability(WireObject):
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ElicitationCapability(WireObject):
     """The client can ask its user. Empty means forms only.
 
@@ -60,7 +60,7 @@ class ElicitationCapability(WireObject):
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ClientCapabilities(WireObject):
     """What the client declares on a request. Open.
 
@@ -75,7 +75,7 @@ class ClientCapabilities(WireObject):
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class PromptsCapability(WireObject):
     """The server has prompts."""
 
@@ -83,7 +83,7 @@ class PromptsCapability(WireObject):
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ResourcesCapability(WireObject):
     """The server has resources."""
 
@@ -92,7 +92,7 @@ class ResourcesCapability(WireObject):
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ToolsCapability(WireObject):
     """The server has tools."""
 
@@ -100,7 +100,7 @@ class ToolsCapability(WireObject):
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ServerCapabilities(WireObject):
     """What the server offers. Open; built with `capabilities()`.
 

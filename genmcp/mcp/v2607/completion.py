@@ -15,7 +15,7 @@ MAX_COMPLETION_VALUES: Final = 100
 """How many suggestions one answer may hold."""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class PromptReference(WireObject):
     """The argument belongs to a prompt."""
 
@@ -24,7 +24,7 @@ class PromptReference(WireObject):
     title: str | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ResourceTemplateReference(WireObject):
     """The argument is a variable of a resource template.
 
@@ -36,7 +36,7 @@ class ResourceTemplateReference(WireObject):
     uri: str
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CompletionArgument(WireObject):
     """What the user has typed so far."""
 
@@ -44,7 +44,7 @@ class CompletionArgument(WireObject):
     value: str
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CompletionContext(WireObject):
     """What is known already.
 
@@ -55,7 +55,7 @@ class CompletionContext(WireObject):
     arguments: Mapping[str, str] | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CompleteRequestParams(RequestParams):
     """Which argument to complete."""
 
@@ -64,7 +64,7 @@ class CompleteRequestParams(RequestParams):
     context: CompletionContext | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CompleteRequest(Request):
     """Asks for suggestions."""
 
@@ -72,7 +72,7 @@ class CompleteRequest(Request):
     params: CompleteRequestParams
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class Completion(WireObject):
     """Suggestions, best first.
 
@@ -97,7 +97,7 @@ class Completion(WireObject):
             )
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CompleteResult(Result):
     """The suggestions."""
 

@@ -53,7 +53,7 @@ def encode_base64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class TextContent(WireObject):
     """A text."""
 
@@ -63,7 +63,7 @@ class TextContent(WireObject):
     meta: MetaObject | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ImageContent(WireObject):
     """A picture.
 
@@ -82,7 +82,7 @@ class ImageContent(WireObject):
     meta: MetaObject | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class AudioContent(WireObject):
     """A sound. `data` as in `ImageContent`; `mime_type` such as `audio/wav`."""
 
@@ -93,7 +93,7 @@ class AudioContent(WireObject):
     meta: MetaObject | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class Resource(WireObject):
     """A resource the client can read.
 
@@ -114,14 +114,14 @@ class Resource(WireObject):
     meta: MetaObject | None = attrs.field(default=None, validator=Check(meta_problem))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ResourceLink(Resource):
     """A resource the client can read, as a piece of content."""
 
     type: ClassVar[Literal["resource_link"]] = "resource_link"
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class TextResourceContents(WireObject):
     """The text of a resource."""
 
@@ -131,7 +131,7 @@ class TextResourceContents(WireObject):
     meta: MetaObject | None = attrs.field(default=None, validator=Check(meta_problem))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class BlobResourceContents(WireObject):
     """The bytes of a resource.
 
@@ -152,7 +152,7 @@ ResourceContents: TypeAlias = TextResourceContents | BlobResourceContents
 """What reading a resource gives."""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class EmbeddedResource(WireObject):
     """A resource's contents, as a piece of content."""
 
@@ -168,7 +168,7 @@ ContentBlock: TypeAlias = (
 """One piece of content."""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ToolUseContent(WireObject):
     """A model's wish to call a tool. Deprecated by the protocol with sampling."""
 
@@ -179,7 +179,7 @@ class ToolUseContent(WireObject):
     meta: MetaObject | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ToolResultContent(WireObject):
     """What the tool answered the model. Deprecated by the protocol with sampling."""
 

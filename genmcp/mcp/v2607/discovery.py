@@ -13,7 +13,7 @@ from genmcp.mcp.v2607.exchange import CacheableResult, Request, RequestParams
 from genmcp.mcp.v2607.fields import checked
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class DiscoverRequest(Request):
     """Asks what the server is and what it offers."""
 
@@ -21,7 +21,7 @@ class DiscoverRequest(Request):
     params: RequestParams
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class DiscoverResult(CacheableResult):
     """What the server offers; who it is stands in `meta.server_info`.
 

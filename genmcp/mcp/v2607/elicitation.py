@@ -16,7 +16,7 @@ ElicitValue: TypeAlias = str | float | bool | Sequence[str]
 """What a user can enter in one field; integers are numbers here."""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ElicitRequestFormParams(WireObject):
     """A form to fill in.
 
@@ -30,7 +30,7 @@ class ElicitRequestFormParams(WireObject):
     requested_schema: FormSchema
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ElicitRequestURLParams(WireObject):
     """A web page to visit. Accepting it is consent, not completion."""
 
@@ -43,7 +43,7 @@ ElicitRequestParams: TypeAlias = ElicitRequestFormParams | ElicitRequestURLParam
 """What the user is asked."""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ElicitRequest(WireObject):
     """Asks the client's user. An input request: it has no id."""
 
@@ -51,7 +51,7 @@ class ElicitRequest(WireObject):
     params: ElicitRequestFormParams | ElicitRequestURLParams
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ElicitResult(WireObject):
     """What the user did, and entered.
 

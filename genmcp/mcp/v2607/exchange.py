@@ -27,21 +27,21 @@ def _ttl_problem(ttl_ms: int) -> str | None:
 # -- requests --------------------------------------------------------------------
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class RequestParams(WireObject):
     """The parameters every request has."""
 
     meta: RequestMetaObject
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class PaginatedRequestParams(RequestParams):
     """The parameters of a request for one page of a listing."""
 
     cursor: Cursor | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class InputResponseRequestParams(RequestParams):
     """The parameters of a request that may come back with answers.
 
@@ -59,7 +59,7 @@ class InputResponseRequestParams(RequestParams):
     request_state: Any = attrs.field(default=None, metadata={WIRE_TYPE: str | None})
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ResourceRequestParams(RequestParams):
     """The parameters of a request about one resource."""
 
@@ -80,7 +80,7 @@ class Request(WireObject):
     params: Any
 
 
-@attrs.frozen(eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(eq=False, repr=False, slots=False, field_transformer=checked)
 class UnknownRequest(Request):
     """A request with a method this vocabulary does not have.
 
@@ -96,7 +96,7 @@ class UnknownRequest(Request):
 # -- notifications ---------------------------------------------------------------
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class NotificationParams(WireObject):
     """The parameters any notification may have."""
 
@@ -112,7 +112,7 @@ class Notification(WireObject):
     params: Any
 
 
-@attrs.frozen(eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(eq=False, repr=False, slots=False, field_transformer=checked)
 class UnknownNotification(Notification):
     """A notification with a method this vocabulary does not have."""
 
@@ -124,7 +124,7 @@ class UnknownNotification(Notification):
 # -- results ---------------------------------------------------------------------
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class Result(WireObject):
     """The answer to a request. Open: members not named are in `extra`.
 
@@ -145,7 +145,7 @@ EmptyResult: TypeAlias = Result
 """A result that says only that it is done."""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CacheableResult(Result):
     """A result the client may keep for a while.
 
@@ -163,7 +163,7 @@ class CacheableResult(Result):
     cache_scope: CacheScope = attrs.field(default="private", metadata=required())
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class PaginatedResult(CacheableResult):
     """One page of a listing. Every listing of the protocol may be cached as well.
 

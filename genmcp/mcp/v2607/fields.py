@@ -12,16 +12,14 @@ the types are needed as objects, here and in `genmcp.wire`.
 
 from __future__ import annotations
 
-import functools
-import operator
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-import attrs
-
 from genmcp.mcp.v2607.checks import Check, both, rules_for
+from genmcp.value import Value, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import attrs
 
     Field = attrs.Attribute[Any]
 
@@ -43,30 +41,15 @@ PREDICATE: Final = "predicate"
 """Metadata key: the `Problem` of a `Check`, for the codec to call by itself."""
 
 
-class WireObject:
-    """Base of the vocabulary: compares by value, and shows what is set.
-
-    attrs would compile both methods for each class, which is a third of what it
-    takes to import a hundred of them.
-    """
+class WireObject(Value):
+    """Base of the vocabulary: compares by value, and shows what is set."""
 
     __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        cls: Any = type(self)
-        read = _reader(cls)
-        return bool(read(self) == read(other))
-
-    def __hash__(self) -> int:
-        cls: Any = type(self)
-        return hash((cls, _reader(cls)(self)))
 
     def __repr__(self) -> str:
         shown = [
             f"{field.name}={value!r}"
-            for field in _fields(type(self))
+            for field in fields_of(type(self))
             if not _is_default(field, value := getattr(self, field.name))
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -84,15 +67,17 @@ def with_members(value: T, **members: Any) -> T:
     """
     cls: Any = type(value)
     copy = cast("T", object.__new__(cls))
-    for name in _names(cls):
-        object.__setattr__(copy, name, members[name] if name in members else getattr(value, name))
+    object.__setattr__(copy, "__dict__", {**value.__dict__, **members})
     return copy
 
 
 def checked(_cls: type, fields: list[Field]) -> list[Field]:
     """Give each field the check its type asks for. An attrs `field_transformer`."""
-    # attrs' stubs do not know `inherited`.
-    return [field if cast("Any", field).inherited else _prepare(field) for field in fields]
+    for field in fields:
+        # attrs' stubs do not know `inherited`.
+        if not cast("Any", field).inherited:
+            _prepare(field)
+    return fields
 
 
 def required() -> dict[str, Any]:
@@ -100,34 +85,23 @@ def required() -> dict[str, Any]:
     return {REQUIRED: True}
 
 
-def _prepare(field: Field) -> Field:
+def _prepare(field: Field) -> None:
+    """Give a field, which attrs made for this class a moment ago, its converter and checks.
+
+    In place: `evolve` reads and writes all there is about a field anew, which for all of
+    them is a seventh of what it takes to define a class.
+    """
     tp: Any = field.type
     converter, by_type = rules_for(tp)
     declared = field.validator
-    if not isinstance(declared, Check):
-        if converter is None and by_type is None:
-            return field
-        return field.evolve(converter=converter, validator=by_type)
-    return field.evolve(
-        converter=converter,
-        validator=declared if by_type is None else both(by_type, declared),
-        metadata={**field.metadata, PREDICATE: declared.predicate},
-    )
-
-
-def _fields(cls: Any) -> Sequence[Field]:
-    found: tuple[Field, ...] = attrs.fields(cls)
-    return found
-
-
-@functools.cache
-def _names(cls: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in _fields(cls))
-
-
-@functools.cache
-def _reader(cls: Any) -> Callable[[object], Any]:
-    return operator.attrgetter(*(field.name for field in _fields(cls)))
+    if isinstance(declared, Check):
+        validator: Any = declared if by_type is None else both(by_type, declared)
+        metadata = MappingProxyType({**field.metadata, PREDICATE: declared.predicate})
+        object.__setattr__(field, "metadata", metadata)
+    else:
+        validator = by_type
+    object.__setattr__(field, "converter", converter)
+    object.__setattr__(field, "validator", validator)
 
 
 def _is_default(field: Field, value: object) -> bool:

@@ -11,7 +11,7 @@ import attrs
 from genmcp.mcp.v2607.fields import WIRE_NAME, WireObject, checked, required
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class StringSchema(WireObject):
     """A text. Lengths are in characters."""
 
@@ -24,7 +24,7 @@ class StringSchema(WireObject):
     default: str | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class NumberSchema(WireObject):
     """A number, or a whole one with `type="integer"`."""
 
@@ -36,7 +36,7 @@ class NumberSchema(WireObject):
     default: float | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class BooleanSchema(WireObject):
     """Yes or no."""
 
@@ -46,7 +46,7 @@ class BooleanSchema(WireObject):
     default: bool | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class EnumOption(WireObject):
     """One choice: the value, and the text the user sees."""
 
@@ -54,7 +54,7 @@ class EnumOption(WireObject):
     title: str
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class UntitledSingleSelectEnumSchema(WireObject):
     """One of several values, shown as they are."""
 
@@ -65,7 +65,7 @@ class UntitledSingleSelectEnumSchema(WireObject):
     default: str | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class TitledSingleSelectEnumSchema(WireObject):
     """One of several values, each shown by its title."""
 
@@ -76,7 +76,7 @@ class TitledSingleSelectEnumSchema(WireObject):
     default: str | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class UntitledEnumItems(WireObject):
     """The values to choose from, shown as they are."""
 
@@ -84,14 +84,14 @@ class UntitledEnumItems(WireObject):
     enum: Sequence[str]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class TitledEnumItems(WireObject):
     """The values to choose from, each shown by its title."""
 
     any_of: Sequence[EnumOption]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class UntitledMultiSelectEnumSchema(WireObject):
     """Any of several values, shown as they are."""
 
@@ -104,7 +104,7 @@ class UntitledMultiSelectEnumSchema(WireObject):
     default: Sequence[str] | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class TitledMultiSelectEnumSchema(WireObject):
     """Any of several values, each shown by its title."""
 
@@ -117,7 +117,7 @@ class TitledMultiSelectEnumSchema(WireObject):
     default: Sequence[str] | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class LegacyTitledEnumSchema(WireObject):
     """One of several values with names beside them. The protocol will remove it.
 
@@ -140,7 +140,7 @@ PrimitiveSchemaDefinition: TypeAlias = StringSchema | NumberSchema | BooleanSche
 """What one field of a form may be."""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class FormSchema(WireObject):
     """A form: its fields by name.
 

@@ -18,7 +18,7 @@ from genmcp.mcp.v2607.fields import WireObject, checked
 R = TypeVar("R", default=Result)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class JSONRPCRequest(WireObject):
     """A request in its envelope."""
 
@@ -28,7 +28,7 @@ class JSONRPCRequest(WireObject):
     params: Mapping[str, Any] | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class JSONRPCNotification(WireObject):
     """A notification in its envelope: no id."""
 
@@ -37,7 +37,7 @@ class JSONRPCNotification(WireObject):
     params: Mapping[str, Any] | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class JSONRPCResultResponse(WireObject, Generic[R]):
     """A result in its envelope, such as `JSONRPCResultResponse[CallToolResult]`."""
 
@@ -46,7 +46,7 @@ class JSONRPCResultResponse(WireObject, Generic[R]):
     result: R
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class Error(WireObject):
     """What went wrong.
 
@@ -60,7 +60,7 @@ class Error(WireObject):
     data: Any | Unset = UNSET
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class JSONRPCErrorResponse(WireObject):
     """An error in its envelope; without an id when none could be read."""
 

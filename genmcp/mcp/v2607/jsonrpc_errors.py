@@ -2,86 +2,87 @@
 
 Layer: vocabulary. Servers raise the exceptions of `genmcp.errors`; the classes
 here are for clients and tests. The first five describe the `error` member, the
-last three the whole response, as in the specification.
+last three the whole response, as in the specification. The codes are in `error_codes`.
 Spec: basic/index#error-codes
 """
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Literal
 
 import attrs
 
 from genmcp.mcp.v2607.capabilities import ClientCapabilities
+from genmcp.mcp.v2607.error_codes import (
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 from genmcp.mcp.v2607.fields import WireObject, checked, required
 from genmcp.mcp.v2607.jsonrpc import Error, JSONRPCErrorResponse
 
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
-METHOD_NOT_FOUND: Final = -32601
-INVALID_PARAMS: Final = -32602
-INTERNAL_ERROR: Final = -32603
-HEADER_MISMATCH: Final = -32020
-MISSING_REQUIRED_CLIENT_CAPABILITY: Final = -32021
-UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
 
-
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ParseError(Error):
     """The text was not JSON."""
 
     code: Literal[-32700] = attrs.field(default=PARSE_ERROR, metadata=required())
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class InvalidRequestError(Error):
     """The JSON was not a request."""
 
     code: Literal[-32600] = attrs.field(default=INVALID_REQUEST, metadata=required())
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class MethodNotFoundError(Error):
     """The method is unknown, or its capability not offered."""
 
     code: Literal[-32601] = attrs.field(default=METHOD_NOT_FOUND, metadata=required())
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class InvalidParamsError(Error):
     """The parameters were wrong."""
 
     code: Literal[-32602] = attrs.field(default=INVALID_PARAMS, metadata=required())
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class InternalError(Error):
     """The server failed."""
 
     code: Literal[-32603] = attrs.field(default=INTERNAL_ERROR, metadata=required())
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class HeaderMismatchErrorObject(Error):
     """The `error` member of a `HeaderMismatchError`."""
 
     code: Literal[-32020] = attrs.field(default=HEADER_MISMATCH, metadata=required())
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class HeaderMismatchError(JSONRPCErrorResponse):
     """A header did not say what the body says."""
 
     error: HeaderMismatchErrorObject
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class MissingRequiredClientCapabilityErrorData(WireObject):
     """What the client would have to declare: only what is missing."""
 
     required_capabilities: ClientCapabilities
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class MissingRequiredClientCapabilityErrorObject(Error):
     """The `error` member of a `MissingRequiredClientCapabilityError`."""
 
@@ -92,14 +93,14 @@ class MissingRequiredClientCapabilityErrorObject(Error):
     data: MissingRequiredClientCapabilityErrorData  # pyright: ignore[reportGeneralTypeIssues]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class MissingRequiredClientCapabilityError(JSONRPCErrorResponse):
     """The request needs what the client did not declare."""
 
     error: MissingRequiredClientCapabilityErrorObject
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class UnsupportedProtocolVersionErrorData(WireObject):
     """Which versions are served, and which was asked for."""
 
@@ -107,7 +108,7 @@ class UnsupportedProtocolVersionErrorData(WireObject):
     requested: str
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class UnsupportedProtocolVersionErrorObject(Error):
     """The `error` member of an `UnsupportedProtocolVersionError`."""
 
@@ -116,7 +117,7 @@ class UnsupportedProtocolVersionErrorObject(Error):
     data: UnsupportedProtocolVersionErrorData  # pyright: ignore[reportGeneralTypeIssues]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class UnsupportedProtocolVersionError(JSONRPCErrorResponse):
     """The protocol version is not served here."""
 

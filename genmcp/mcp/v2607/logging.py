@@ -12,7 +12,7 @@ from genmcp.mcp.v2607.exchange import Notification, NotificationParams
 from genmcp.mcp.v2607.fields import checked
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class LoggingMessageNotificationParams(NotificationParams):
     """A log record.
 
@@ -27,7 +27,7 @@ class LoggingMessageNotificationParams(NotificationParams):
     logger: str | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class LoggingMessageNotification(Notification):
     """A log record about a running request."""
 

@@ -28,7 +28,7 @@ SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_ID_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class RequestMetaObject(WireObject):
     """Who asks and in which revision, on every request.
 
@@ -58,7 +58,7 @@ RequestMeta: TypeAlias = RequestMetaObject
 """A shorter name for `RequestMetaObject`."""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class NotificationMetaObject(WireObject):
     """Which subscription a notification belongs to, on listen streams only."""
 
@@ -68,7 +68,7 @@ class NotificationMetaObject(WireObject):
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ResultMetaObject(WireObject):
     """Who answered."""
 
@@ -82,7 +82,7 @@ ResultMeta: TypeAlias = ResultMetaObject
 """A shorter name for `ResultMetaObject`."""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class SubscriptionsListenResultMetaObject(ResultMetaObject):
     """Who answered, and which subscription ended."""
 

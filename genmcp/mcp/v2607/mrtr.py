@@ -27,7 +27,7 @@ InputResponses: TypeAlias = Mapping[str, Any]
 """Answers as they came, under the keys of the questions."""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class InputRequiredResult(Result):
     """The request needs more input; the client retries it with the answers.
 

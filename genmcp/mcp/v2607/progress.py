@@ -12,7 +12,7 @@ from genmcp.mcp.v2607.exchange import Notification, NotificationParams
 from genmcp.mcp.v2607.fields import checked
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ProgressNotificationParams(NotificationParams):
     """How far a request has come.
 
@@ -29,7 +29,7 @@ class ProgressNotificationParams(NotificationParams):
     message: str | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ProgressNotification(Notification):
     """A running request has come further."""
 

@@ -23,7 +23,7 @@ from genmcp.mcp.v2607.exchange import (
 from genmcp.mcp.v2607.fields import WireObject, checked, required
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class PromptArgument(WireObject):
     """One argument of a prompt; its value is always a text."""
 
@@ -33,7 +33,7 @@ class PromptArgument(WireObject):
     required: bool | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class Prompt(WireObject):
     """A prompt as `prompts/list` shows it.
 
@@ -48,7 +48,7 @@ class Prompt(WireObject):
     meta: MetaObject | None = attrs.field(default=None, validator=Check(meta_problem))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class PromptMessage(WireObject):
     """One message of a prompt.
 
@@ -59,7 +59,7 @@ class PromptMessage(WireObject):
     content: ContentBlock
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ListPromptsRequest(Request):
     """Asks for one page of the prompts."""
 
@@ -67,14 +67,14 @@ class ListPromptsRequest(Request):
     params: PaginatedRequestParams
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ListPromptsResult(PaginatedResult):
     """One page of the prompts."""
 
     prompts: Sequence[Prompt] = attrs.field(factory=list[Prompt], metadata=required())
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class GetPromptRequestParams(InputResponseRequestParams):
     """Which prompt to fill in.
 
@@ -86,7 +86,7 @@ class GetPromptRequestParams(InputResponseRequestParams):
     arguments: Mapping[str, str] = attrs.field(factory=dict[str, str])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class GetPromptRequest(Request):
     """Asks to fill in a prompt.
 
@@ -97,7 +97,7 @@ class GetPromptRequest(Request):
     params: GetPromptRequestParams
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class GetPromptResult(Result):
     """The messages of a prompt. Built with `get_prompt_result`."""
 
@@ -107,7 +107,7 @@ class GetPromptResult(Result):
     description: str | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class PromptListChangedNotification(Notification):
     """The list of prompts has changed."""
 

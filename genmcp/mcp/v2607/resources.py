@@ -29,7 +29,7 @@ from genmcp.mcp.v2607.exchange import (
 from genmcp.mcp.v2607.fields import WireObject, checked, required
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ResourceTemplate(WireObject):
     """A family of resources, described by a URI template (RFC 6570).
 
@@ -46,7 +46,7 @@ class ResourceTemplate(WireObject):
     meta: MetaObject | None = attrs.field(default=None, validator=Check(meta_problem))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ListResourcesRequest(Request):
     """Asks for one page of the resources."""
 
@@ -54,14 +54,14 @@ class ListResourcesRequest(Request):
     params: PaginatedRequestParams
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ListResourcesResult(PaginatedResult):
     """One page of the resources."""
 
     resources: Sequence[Resource] = attrs.field(factory=list[Resource], metadata=required())
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ListResourceTemplatesRequest(Request):
     """Asks for one page of the resource templates."""
 
@@ -69,7 +69,7 @@ class ListResourceTemplatesRequest(Request):
     params: PaginatedRequestParams
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ListResourceTemplatesResult(PaginatedResult):
     """One page of the resource templates."""
 
@@ -78,14 +78,14 @@ class ListResourceTemplatesResult(PaginatedResult):
     )
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ReadResourceRequestParams(InputResponseRequestParams):
     """Which resource to read."""
 
     uri: str
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ReadResourceRequest(Request):
     """Asks to read a resource.
 
@@ -96,7 +96,7 @@ class ReadResourceRequest(Request):
     params: ReadResourceRequestParams
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ReadResourceResult(CacheableResult):
     """What reading a resource gives. Built with `read_resource_result`."""
 
@@ -105,7 +105,7 @@ class ReadResourceResult(CacheableResult):
     )
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ResourceListChangedNotification(Notification):
     """The list of resources has changed."""
 
@@ -113,14 +113,14 @@ class ResourceListChangedNotification(Notification):
     params: NotificationParams | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ResourceUpdatedNotificationParams(NotificationParams):
     """Which resource has changed."""
 
     uri: str
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ResourceUpdatedNotification(Notification):
     """A resource the client subscribed to has changed."""
 

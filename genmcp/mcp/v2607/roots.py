@@ -17,14 +17,14 @@ def _root_uri_problem(uri: str) -> str | None:
     return None if uri.startswith("file://") else f"must start with file://, got {show(uri)}"
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ListRootsRequestParams(WireObject):
     """The parameters of a roots request: nothing but `_meta`."""
 
     meta: MetaObject | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ListRootsRequest(WireObject):
     """Asks for the client's roots. An input request: it has no id."""
 
@@ -32,7 +32,7 @@ class ListRootsRequest(WireObject):
     params: ListRootsRequestParams | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class Root(WireObject):
     """One folder or file of the client.
 
@@ -45,7 +45,7 @@ class Root(WireObject):
     meta: MetaObject | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ListRootsResult(WireObject):
     """The client's roots."""
 

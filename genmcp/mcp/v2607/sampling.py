@@ -20,14 +20,14 @@ from genmcp.mcp.v2607.fields import WireObject, checked
 from genmcp.mcp.v2607.tools import Tool
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ToolChoice(WireObject):
     """Whether the model may, must, or must not call a tool; absent means `auto`."""
 
     mode: Literal["auto", "required", "none"] | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class SamplingMessage(WireObject):
     """One message to or from a model."""
 
@@ -75,7 +75,7 @@ def _only_results(blocks: _Blocks) -> bool:
     return all(isinstance(one, ToolResultContent) for one in blocks)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ModelHint(WireObject):
     """A wish for a model, as part of its name. Open."""
 
@@ -83,7 +83,7 @@ class ModelHint(WireObject):
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ModelPreferences(WireObject):
     """What matters in the choice of a model; each priority from 0 to 1."""
 
@@ -95,7 +95,7 @@ class ModelPreferences(WireObject):
     )
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CreateMessageRequestParams(WireObject):
     """What to ask the model.
 
@@ -120,7 +120,7 @@ class CreateMessageRequestParams(WireObject):
     tool_choice: ToolChoice | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CreateMessageRequest(WireObject):
     """Asks the client's model for a message. An input request: it has no id."""
 
@@ -128,7 +128,7 @@ class CreateMessageRequest(WireObject):
     params: CreateMessageRequestParams
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CreateMessageResult(SamplingMessage):
     """What the model said.
 

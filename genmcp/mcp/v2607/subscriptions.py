@@ -19,7 +19,7 @@ from genmcp.mcp.v2607.fields import WireObject, checked
 from genmcp.mcp.v2607.meta import SubscriptionsListenResultMetaObject
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class SubscriptionFilter(WireObject):
     """Which notifications are wanted, or granted. Open, for extensions.
 
@@ -34,14 +34,14 @@ class SubscriptionFilter(WireObject):
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class SubscriptionsListenRequestParams(RequestParams):
     """What to listen for."""
 
     notifications: SubscriptionFilter
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class SubscriptionsListenRequest(Request):
     """Asks to be told of changes for as long as the stream lives."""
 
@@ -49,7 +49,7 @@ class SubscriptionsListenRequest(Request):
     params: SubscriptionsListenRequestParams
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class SubscriptionsListenResult(Result):
     """The subscription has ended in good order."""
 
@@ -57,14 +57,14 @@ class SubscriptionsListenResult(Result):
     meta: SubscriptionsListenResultMetaObject  # pyright: ignore[reportGeneralTypeIssues]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class SubscriptionsAcknowledgedNotificationParams(NotificationParams):
     """What the server will tell of."""
 
     notifications: SubscriptionFilter
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class SubscriptionsAcknowledgedNotification(Notification):
     """The subscription has begun; the first message of its stream."""
 

@@ -34,7 +34,7 @@ def _input_schema_problem(schema: Mapping[str, Any]) -> str | None:
     return 'must have "type": "object" at its root'
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ToolAnnotations(WireObject):
     """Hints about what a tool does. Clients do not trust them.
 
@@ -52,7 +52,7 @@ class ToolAnnotations(WireObject):
     open_world_hint: bool | None = None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class Tool(WireObject):
     """A tool as `tools/list` shows it.
 
@@ -76,7 +76,7 @@ class Tool(WireObject):
     meta: MetaObject | None = attrs.field(default=None, validator=Check(meta_problem))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ListToolsRequest(Request):
     """Asks for one page of the tools."""
 
@@ -84,14 +84,14 @@ class ListToolsRequest(Request):
     params: PaginatedRequestParams
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ListToolsResult(PaginatedResult):
     """One page of the tools."""
 
     tools: Sequence[Tool] = attrs.field(factory=list[Tool], metadata=required())
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CallToolRequestParams(InputResponseRequestParams, Generic[A]):
     """Which tool to call, and with what.
 
@@ -104,7 +104,7 @@ class CallToolRequestParams(InputResponseRequestParams, Generic[A]):
     arguments: A = attrs.field(factory=cast("Callable[[], A]", dict))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CallToolRequest(Request, Generic[A]):
     """Asks to call a tool.
 
@@ -115,7 +115,7 @@ class CallToolRequest(Request, Generic[A]):
     params: CallToolRequestParams[A]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class CallToolResult(Result):
     """What a tool answers. Built with `call_tool_result`.
 
@@ -138,7 +138,7 @@ class CallToolResult(Result):
         return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=checked)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False, field_transformer=checked)
 class ToolListChangedNotification(Notification):
     """The list of tools has changed.
 

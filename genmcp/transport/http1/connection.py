@@ -4,8 +4,8 @@ Layer: transport, shell. `genmcp.transport.http1.door` lets it in, `inflow` has 
 `request_reader` cuts the requests out of them, `exchange` is one of them, and the
 application answers.
 
-One task reads a request, answers it, and reads the next. Only where an answer takes its
-time does a second one read meanwhile, which is how it is noticed that the client leaves.
+One task reads a request, answers it, and reads the next. Where an answer takes its time
+the task around it reads meanwhile, which is how it is noticed that the client leaves.
 
 No time limit here has a scope of its own, which would cost more than all else that is
 done for a small request: what the connection waits for, and until when, stands in
@@ -24,7 +24,7 @@ from genmcp.errors import InvalidRequest
 from genmcp.mux.cleanup import HandlerScope
 from genmcp.mux.stage import Stage
 from genmcp.transport.exchange import BadBodyError
-from genmcp.transport.http1.description import describe_request
+from genmcp.transport.http1.description import describe_request, resolve_target
 from genmcp.transport.http1.exchange import Http1Exchange
 from genmcp.transport.http1.inflow import Inflow
 from genmcp.transport.http1.request_reader import BadRequestError, RequestReader
@@ -33,6 +33,7 @@ from genmcp.transport.reply import render_refusal
 
 if TYPE_CHECKING:
     from genmcp.mux import Call
+    from genmcp.transport.exchange import Scope
     from genmcp.transport.http1.request_reader import IncomingRequest
     from genmcp.transport.http1.service import Service
     from genmcp.transport.http1.wire import Wire
@@ -90,7 +91,7 @@ class Connection:
         self._timed_out = False
         self._requests_taken = 0
         self._inflow = Inflow(wire, self._notice_leaving)
-        self._gone = trio.lowlevel.ParkingLot()
+        self._gone: trio.lowlevel.ParkingLot | None = None
 
     @property
     def idle_until(self) -> float:
@@ -110,6 +111,7 @@ class Connection:
             async with trio.open_nursery() as self._nursery:
                 # A task of its own: a handler that leaves a nursery open ruins it.
                 self._nursery.start_soon(self._serve)
+                await self._inflow.attend()
         finally:
             self._wire.close()
 
@@ -121,7 +123,7 @@ class Connection:
         finally:
             # What reads ahead ends with it.
             self._wire.close()
-            self._inflow.wake()
+            self._inflow.end()
 
     async def _serve_on_stage(self) -> bool:
         """Serve until a call was cancelled; return whether more requests may follow.
@@ -182,15 +184,13 @@ class Connection:
     async def _answer(self, request: IncomingRequest) -> bool:
         """Have one request answered; return whether another may follow."""
         try:
-            scope = describe_request(
-                request, client=self._client, server=self._server, secure=self._secure
-            )
+            resolve_target(request, secure=self._secure)
         except BadRequestError as error:
             self._requests.failure = error
             return False
         exchange = self._current = Http1Exchange(self, request)
         try:
-            await self._service.answer(scope, exchange)
+            await self._service.answer(exchange)
         finally:
             self._current = None
         if not exchange.finished:
@@ -205,6 +205,12 @@ class Connection:
         return True
 
     # -- for the exchange ----------------------------------------------------------
+
+    def describe(self, request: IncomingRequest) -> Scope:
+        """Return the ASGI scope of a request of this connection."""
+        return describe_request(
+            request, client=self._client, server=self._server, secure=self._secure
+        )
 
     async def read_body_on(self, request: IncomingRequest) -> bool:
         """Read more of a body; return whether anything came.
@@ -272,12 +278,14 @@ class Connection:
     async def wait_until_gone(self, exchange: Http1Exchange) -> None:
         """Wait until the client has left the exchange that is going on."""
         self.read_ahead()
+        if self._gone is None:
+            self._gone = trio.lowlevel.ParkingLot()
         while not exchange.client_left:
             await self._gone.park()
 
     def read_ahead(self) -> None:
         """From now on, see at once when the client leaves."""
-        self._inflow.read_ahead(self._nursery)
+        self._inflow.read_ahead()
 
     # -- for the door --------------------------------------------------------------
 
@@ -296,7 +304,14 @@ class Connection:
     def look_after_call(self, now: float) -> None:
         """Show the client that a call lives which has been silent for long."""
         call = self._call
-        if call is None or call.over or call.writing:
+        if call is None:
+            return
+        # It has gone on for as long as it takes the door to come round, and may be one of
+        # thousands that stay open.
+        self._requests.rest()
+        if self._current is not None:
+            self._current.rest()
+        if call.over or call.writing:
             return
         if now >= max(call.last_write, self._kept_alive) + self._keepalive_seconds:
             self._kept_alive = now
@@ -335,7 +350,8 @@ class Connection:
             await trio.sleep(_HALF_CLOSED_SECONDS)
         if exchange is self._current:
             exchange.client_left = True
-            self._gone.unpark_all()
+            if self._gone is not None:
+                self._gone.unpark_all()
             if self._call is not None:
                 self._call.client_gone()
 

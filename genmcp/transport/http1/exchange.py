@@ -6,19 +6,21 @@ Layer: transport, shell; a carrier of `genmcp.transport.exchange`, made by
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import trio
 
 from genmcp.events import ClientGone
 from genmcp.transport.exchange import Exchange
+from genmcp.transport.headers import NO_HEADERS, scan_headers
 from genmcp.transport.http1.response_writer import ResponseWriter
 from genmcp.transport.reply import Chunk, Head
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from genmcp.mux import Call
+    from genmcp.transport.exchange import Scope
     from genmcp.transport.http1.connection import Connection
     from genmcp.transport.http1.request_reader import IncomingRequest
     from genmcp.transport.reply import Part
@@ -35,7 +37,8 @@ class Http1Exchange(Exchange):
     """
 
     def __init__(self, connection: Connection, request: IncomingRequest) -> None:
-        super().__init__(request.verb, request.headers, connection.client_address, http1=True)
+        headers = request.scanned or scan_headers(request.headers)
+        super().__init__(request.verb, headers, connection.client_address, http1=True)
         self.request = request
         self.finished = False
         self._connection = connection
@@ -44,9 +47,24 @@ class Http1Exchange(Exchange):
         self._events = 0
 
     @property
+    def path(self) -> str:
+        """See `Exchange`."""
+        return self.request.path
+
+    @property
     def closes(self) -> bool:
         """Whether the connection ends with this response."""
         return self._writer.closes or not (self.finished and self.request.complete)
+
+    def rest(self) -> None:
+        """Give back the headers of a request whose call goes on for long."""
+        self.request.headers = []
+        self.request.scanned = None
+        self.headers = NO_HEADERS
+
+    def _describe(self) -> Scope:
+        """See `Exchange`."""
+        return self._connection.describe(self.request)
 
     def _take_whole(self) -> bytes | None:
         """See `Exchange`."""
@@ -90,9 +108,9 @@ class Http1Exchange(Exchange):
         if self._events % _EVENTS_PER_CHECKPOINT == 0:
             await trio.lowlevel.cancel_shielded_checkpoint()
 
-    async def run_call(self, call: Call, keepalive_seconds: float) -> None:
+    def run_call(self, call: Call, keepalive_seconds: float) -> Coroutine[Any, Any, None]:
         """See `Exchange`."""
-        await self._connection.run_call(call, keepalive_seconds)
+        return self._connection.run_call(call, keepalive_seconds)
 
     async def wait_until_gone(self) -> None:
         """See `Exchange`."""

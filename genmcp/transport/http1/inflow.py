@@ -2,9 +2,9 @@
 
 Layer: transport, shell. `genmcp.transport.http1.connection` takes its bytes from here.
 
-At first the connection's own task reads. While an answer takes its time, the client may
-leave, and only reading shows it: then a second task begins to read ahead, and from there
-on reads everything for the first.
+At first the task that answers reads. While an answer takes its time, the client may
+leave, and only reading shows it: then the connection's other task, which has nothing else
+to do, begins to read ahead, and from there on reads everything for the first.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ class Inflow:
     __slots__ = (
         "_ahead",
         "_ahead_bytes",
+        "_asked",
+        "_asking",
         "_news",
         "_on_leaving",
+        "_over",
         "_reads_ahead",
         "_room",
         "_wire",
@@ -47,35 +50,59 @@ class Inflow:
         self._wire = wire
         self._on_leaving = on_leaving
         self._reads_ahead = False
+        self._asked = False
+        self._over = False
+        self._asking = trio.lowlevel.ParkingLot()
         self._ahead: list[bytes] = []
         self._ahead_bytes = 0
         self._news = trio.lowlevel.ParkingLot()
-        self._room = trio.lowlevel.ParkingLot()
+        self._room: trio.lowlevel.ParkingLot | None = None
 
-    async def receive(self) -> bytes:
+    def receive(self) -> Awaitable[bytes]:
         """Return the next bytes; `b""` when there are no more. For the first task."""
-        if not self._reads_ahead:
-            return await self._wire.receive()
+        return self._take_ahead() if self._reads_ahead else self._wire.receive()
+
+    async def _take_ahead(self) -> bytes:
         while not self._ahead and not self.at_end:
             await self._news.park()
         data = b"".join(self._ahead)
         self._ahead.clear()
         self._ahead_bytes = 0
-        self._room.unpark_all()
+        if self._room is not None:
+            self._room.unpark_all()
         return data
 
-    def read_ahead(self, nursery: trio.Nursery) -> None:
-        """From now on, read in a task of its own, so that a client's leaving is seen."""
-        if not self._reads_ahead:
-            self._reads_ahead = True
-            nursery.start_soon(self._read_ahead)
-        elif self.at_end:
-            # It had left its request behind, and gone.
-            nursery.start_soon(self._on_leaving)
+    def read_ahead(self) -> None:
+        """From now on, let the second task read, so that a client's leaving is seen."""
+        if not self._asked:
+            self._asked = True
+            self._asking.unpark_all()
+
+    async def attend(self) -> None:
+        """Be the second task: read once that is asked for, until `end`."""
+        while not self._over:
+            if not self._asked:
+                await self._asking.park()
+                continue
+            self._asked = False
+            if self._reads_ahead:
+                # Asked again. If it is at its end, the client had left this request
+                # behind, and gone.
+                await self._on_leaving()
+            else:
+                self._reads_ahead = True
+                await self._read_ahead()
+
+    def end(self) -> None:
+        """Let the second task end: nothing is read any more."""
+        self._over = True
+        self._asking.unpark_all()
+        self.wake()
 
     def wake(self) -> None:
         """Let the second task see that the connection is closed."""
-        self._room.unpark_all()
+        if self._room is not None:
+            self._room.unpark_all()
 
     async def _read_ahead(self) -> None:
         while not self._wire.closed:
@@ -93,6 +120,8 @@ class Inflow:
         await self._on_leaving()
 
     async def _wait_for_room(self) -> None:
+        if self._room is None:
+            self._room = trio.lowlevel.ParkingLot()
         with trio.move_on_after(_LOOK_SECONDS):
             await self._room.park()
             return

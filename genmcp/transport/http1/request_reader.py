@@ -17,10 +17,15 @@ Spec: RFC 9112, RFC 9110 section 7.2 (Host), 7.8 (Upgrade), 10.1.1 (Expect)
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import httptools
+
+from genmcp.transport.http1.known_heads import KnownHeads
+
+if TYPE_CHECKING:
+    from genmcp.transport.headers import RequestHeaders
 
 HeaderPair = tuple[bytes, bytes]
 
@@ -64,6 +69,10 @@ class IncomingRequest:
         pieces: the parts of the body that arrived and were not taken yet.
         size: how many bytes of body have arrived in all.
         complete: whether the body is complete.
+        scanned: those of the headers that matter, if they were looked for before.
+        path: the path of the target, decoded; see `resolve_target`.
+        raw_path: the same as sent.
+        query: what follows the path.
     """
 
     verb: str
@@ -75,6 +84,10 @@ class IncomingRequest:
     pieces: list[bytes] = attrs.field(factory=list[bytes])
     size: int = 0
     complete: bool = False
+    scanned: RequestHeaders | None = None
+    path: str = ""
+    raw_path: bytes = b""
+    query: bytes = b""
 
     def take(self) -> bytes:
         """Return what has arrived of the body since the last time."""
@@ -107,6 +120,7 @@ class RequestReader:
         "_framing_bytes",
         "_head_bytes",
         "_headers",
+        "_known",
         "_max_header_bytes",
         "_max_headers",
         "_parser",
@@ -126,7 +140,8 @@ class RequestReader:
         self.ended = False
         self._max_header_bytes = max_header_bytes
         self._max_headers = max_headers
-        self._parser: Any = httptools.HttpRequestParser(self)
+        self._parser: Any = None
+        self._known = KnownHeads()
         self._begun = False
         self._target = b""
         self._headers: list[HeaderPair] = []
@@ -146,13 +161,20 @@ class RequestReader:
     @property
     def is_head_verb(self) -> bool:
         """Whether what is being read is, as far as can be told, a HEAD request."""
-        verb: bytes = self._parser.get_method()
-        return verb == b"HEAD"
+        return self._parser is not None and self._parser.get_method() == b"HEAD"
 
     @property
     def in_body(self) -> bool:
         """Whether a body is still arriving."""
         return self._current is not None
+
+    def rest(self) -> None:
+        """Give back what reading takes, as far as it goes: nothing may come for long."""
+        self._known.forget()
+        # Between two requests a parser is as good as new.
+        if not (self._begun or self.in_body or self._strange_verb or self.failure):
+            self._headers = []
+            self._parser = None
 
     def feed(self, data: bytes) -> None:
         """Read on. Never raises: see `failure`."""
@@ -160,6 +182,8 @@ class RequestReader:
             return
         before = self._current
         if before is None:
+            if not self._begun and not self._strange_verb and self._feed_known(data):
+                return
             # For the line of a request that is refused; a head in more pieces than one
             # is rare, and one that never ends is cut off.
             if not self._begun:
@@ -171,14 +195,55 @@ class RequestReader:
             self._check_verb_later()
             return
         size = 0 if before is None else before.size
+        alone = before is None and not self._begun and not self.requests
         try:
             self._feed(data)
             if before is None:
+                if alone:
+                    self._remember(data)
                 self._check_head_size()
             elif before is self._current:
                 self._check_framing(before, len(data) - (before.size - size))
         except BadRequestError as error:
             self.failure = error
+
+    def _feed_known(self, data: bytes) -> bool:
+        """Take a request whose head was read before; return whether it was one."""
+        found = self._known.find(data)
+        if found is None:
+            return False
+        head, body = found
+        # `_remember` has seen to it that it is like this.
+        request = IncomingRequest(
+            "POST",
+            head.target,
+            head.headers,
+            http10=False,
+            keep_alive=True,
+            expects_continue=False,
+            pieces=[body] if body else [],
+            size=len(body),
+            complete=True,
+            scanned=head.scanned,
+        )
+        self.requests.append(request)
+        return True
+
+    def _remember(self, data: bytes) -> None:
+        """Remember the head of a request that came by itself, if all is plain about it."""
+        if self.failure is not None or len(self.requests) != 1 or self._begun:
+            return
+        request = self.requests[0]
+        if (
+            request.complete
+            and request.verb == "POST"
+            and request.keep_alive
+            and not (request.http10 or request.expects_continue or self._resuming)
+            and len(data) > request.size
+        ):
+            request.scanned = self._known.remember(
+                data, request.size, request.target, request.headers
+            )
 
     def _feed(self, data: bytes) -> None:
         # Views: what follows each of a thousand offers to upgrade is not copied each time.
@@ -189,6 +254,8 @@ class RequestReader:
 
     def _parse(self, data: memoryview) -> int | None:
         """Parse `data`; return how much of it, if an offer to upgrade ended the parser."""
+        if self._parser is None:
+            self._parser = httptools.HttpRequestParser(self)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:

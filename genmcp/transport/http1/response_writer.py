@@ -99,13 +99,12 @@ class ResponseWriter:
         self, pieces: list[bytes], status: int, headers: HeaderPairs, more_headers: HeaderPairs
     ) -> None:
         pieces.append(_STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status)
-        for name, value in headers:
-            if name == b"connection":
+        for pair in headers:
+            if pair[0] == b"connection":
                 self.closes = True  # nothing else is ever said with it
             else:
-                pieces.append(b"%s: %s\r\n" % (name, value))
-        for name, value in more_headers:
-            pieces.append(b"%s: %s\r\n" % (name, value))
+                pieces.append(b"%s: %s\r\n" % pair)
+        pieces += [b"%s: %s\r\n" % pair for pair in more_headers]
         pieces.append(_clock.read())
         if self.closes:
             pieces.append(b"connection: close\r\n")

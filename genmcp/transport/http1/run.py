@@ -1,6 +1,6 @@
 """From an open port to a shutdown in good order.
 
-Layer: transport, shell. `genmcp.transport.serve` calls it; `door` lets the connections in.
+Layer: transport, shell. `genmcp.transport.serving` calls it; `door` lets the connections in.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from genmcp.transport.exchange import Exchange, Scope
+    from genmcp.transport.exchange import Exchange
     from genmcp.transport.port_config import PortConfig
 
-    Answer = Callable[[Scope, Exchange], Awaitable[None]]
+    Answer = Callable[[Exchange], Awaitable[None]]
 
 
 @attrs.frozen(eq=False)

@@ -101,8 +101,10 @@ class PlainWire(Wire):
                 # First: a try that fails costs a system call, and after an answer the
                 # next request is hardly ever there already.
                 await trio.lowlevel.wait_readable(self.socket)
-                with suppress(BlockingIOError):
+                try:
                     return self.socket.recv(_RECEIVE_BYTES)
+                except BlockingIOError:
+                    pass  # woken for nothing
         except (OSError, trio.ClosedResourceError):
             return b""
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import attrs
 
 from genmcp.caller import Caller
-from genmcp.errors import InvalidRequest
+from genmcp.errors import InvalidRequest, TokenError
 from genmcp.legacy.session import unseal_session
 from genmcp.legacy.store import StoreUnavailable
 from genmcp.mcp import v2607 as mcp
 from genmcp.telemetry import RefusalReason
-from genmcp.tokens import TokenError
 from genmcp.transport.headers import show
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.reply import find_delay
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from genmcp.access import Access
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from genmcp.transport.identify import Identity
 
 
-@attrs.frozen
-class FoundSession:
+@attrs.frozen(eq=False, repr=False)
+class FoundSession(Value):
     """A session that is served.
 
     Attributes:
@@ -114,17 +114,6 @@ class SessionAdmission:
             )
             return Refusal(400, InvalidRequest(problem), reason=RefusalReason.VERSION)
         return FoundSession(session, state)
-
-
-def complete_caller(caller: Caller, identified: Caller) -> Caller:
-    """Return a caller read from a message, with what is known of it besides."""
-    return attrs.evolve(
-        caller,
-        assigns=identified.assigns,
-        principal=identified.principal,
-        access=identified.access,
-        client_address=identified.client_address,
-    )
 
 
 def refuse_for_now(error: StoreUnavailable, request_id: mcp.RequestId | None = None) -> Refusal:

@@ -2,7 +2,8 @@
 
 Layer: transport, shell. Today a provider that needs an answer ends its call, and the
 client calls again. Here the rim is that client: it sends the questions on the request's
-own stream, waits for the answers, and calls again, as often as the provider asks.
+own carrier, waits for the answers, and calls again, as often as the provider asks. All
+the while it has one place among the open calls.
 
 Spec: 2025-11-25 basic/transports#sending-messages-to-the-server, basic/utilities/cancellation
 """
@@ -23,8 +24,6 @@ from genmcp.legacy.store import (
     StreamRead,
     StreamResumed,
 )
-from genmcp.mux.caller_key import find_caller_key
-from genmcp.transport.watch import run_watched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     from genmcp.legacy.store import Signal
     from genmcp.mcp import v2607 as mcp
     from genmcp.mux import Mux
-    from genmcp.transport.exchange import Exchange
+    from genmcp.mux.admission import Place
+    from genmcp.transport.legacy.carrier import Carrier
     from genmcp.transport.legacy.sink import CallSink
-    from genmcp.transport.legacy.stream import ResumableStream
 
 ANSWER_SECONDS: Final = 600.0
 """How long a client may take to answer what it is asked; it is often a person who does."""
@@ -48,47 +47,20 @@ _RETRY_SECONDS: Final = 1.0
 _LAST_FRAME_SECONDS: Final = 1.0
 
 
-class _OnStream:
-    """The client of a request, which may lose its connection without leaving."""
-
-    def __init__(self, exchange: Exchange, stream: ResumableStream) -> None:
-        self._exchange = exchange
-        self._stream = stream
-
-    async def wait_until_gone(self) -> None:
-        """Wait for ever, and remember when the connection is lost."""
-        await self._exchange.wait_until_gone()
-        self._stream.lose_client()
-        await trio.sleep_forever()
-
-
 class Conversation:
     """Answers one request.
 
     Args:
         mux: runs the calls.
-        exchange: carries the request.
-        stream: the response to it.
+        carrier: takes messages to the client.
         sink: where the events of its calls go.
-        keepalive_seconds: how long nothing may be written.
         reach: where its questions can be answered; see `SessionStore.reach`.
     """
 
-    def __init__(
-        self,
-        mux: Mux,
-        exchange: Exchange,
-        stream: ResumableStream,
-        sink: CallSink,
-        keepalive_seconds: float,
-        *,
-        reach: str = "",
-    ) -> None:
+    def __init__(self, mux: Mux, carrier: Carrier, sink: CallSink, *, reach: str = "") -> None:
         self._mux = mux
-        self._exchange = exchange
-        self._stream = stream
+        self._carrier = carrier
         self._sink = sink
-        self._keepalive_seconds = keepalive_seconds
         self._reach = reach
         self._request_id: mcp.RequestId | None = None
         self._unanswered: dict[mcp.RequestId, Question] = {}
@@ -108,11 +80,11 @@ class Conversation:
                 # 1 and "1", and True, are equal or alike, and not the same id.
                 same_type = type(request_id) is type(self._request_id)
                 if same_type and request_id == self._request_id:
-                    self._cancel()
+                    self.cancel()
             case SessionEnded():
-                self._cancel()
+                self.cancel()
             case StreamResumed(stream=stream) | StreamRead(stream=stream):
-                self._stream.note_reader(stream)
+                self._carrier.note_reader(stream)
             case _:
                 pass
 
@@ -121,35 +93,54 @@ class Conversation:
         self._stopping = True
         self._news.unpark_all()
 
+    def cancel(self) -> None:
+        """Stop: nobody wants the answer any more. Repeatable."""
+        # An answer that is on its way has won the race.
+        if not self._carrier.done:
+            self._cancelled = True
+            self._carrier.scope.cancel()
+
     async def run(self, request: mcp.Request, caller: Caller) -> None:
-        """Answer the request.
+        """Answer the request, or say that there is no room for it.
+
+        Cancellation: see `run_in`.
+        """
+        try:
+            place = self._mux.enter(caller)
+        except (LimitExceeded, Overloaded) as error:
+            await self._sink.fail(error)
+            return
+        await self.run_in(place, request, caller)
+
+    async def run_in(self, place: Place, request: mcp.Request, caller: Caller) -> None:
+        """Answer the request. Whoever calls this has the carrier forget it afterwards.
+
+        Args:
+            place: of the request among the open calls, as `Mux.enter` returned it; given
+                back at the end.
+            request: in today's terms.
+            caller: who asks.
+
+        Raises:
+            ClientGone: the client has gone, and the carrier takes that for the end.
 
         Cancellation: its call is cancelled as if the client had wanted it.
         """
         self._request_id = caller.request_id
-        with self._stream.scope:
-            await self._run_rounds(request, caller)
-            return
-        with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await self._take_back("The request was cancelled")
-            await self._stream.end()
-
-    def _cancel(self) -> None:
-        # An answer that is on its way has won the race.
-        if not self._stream.done:
-            self._cancelled = True
-            self._stream.scope.cancel()
-
-    async def _run_rounds(self, request: mcp.Request, caller: Caller) -> None:
-        for _ in range(MAX_ROUNDS):
-            try:
-                call = self._mux.open(request, caller, self._sink)
-            except (LimitExceeded, Overloaded) as error:
-                await self._sink.fail(error)
+        try:
+            with self._carrier.scope:
+                await self._run_rounds(place, request, caller)
                 return
-            self._exchange.dispatched = True
-            client = _OnStream(self._exchange, self._stream)
-            await run_watched(call, client, self._keepalive_seconds)
+            with trio.move_on_after(_LAST_FRAME_SECONDS):
+                await self._take_back("The request was cancelled")
+                await self._carrier.end()
+        finally:
+            place.leave()
+
+    async def _run_rounds(self, place: Place, request: mcp.Request, caller: Caller) -> None:
+        for _ in range(MAX_ROUNDS):
+            call = self._mux.open(request, caller, self._sink, place)
+            await self._carrier.run_call(call)
             asked, self._sink.asked = self._sink.asked, None
             if asked is None:
                 await self._see_to_the_end(request)
@@ -164,7 +155,7 @@ class Conversation:
 
     async def _see_to_the_end(self, request: mcp.Request) -> None:
         """Say something where the call was cut off, which only a shutdown does."""
-        if self._stream.done:
+        if self._carrier.done or self._cancelled:
             return
         if not self._mux.draining:
             raise RuntimeError(f"{request.method} ended without an answer")
@@ -178,27 +169,28 @@ class Conversation:
 
         Raises:
             QuestionFailed: the client refused, or was too slow.
-            LimitExceeded, Overloaded: too many requests wait already.
         """
+        if self._stopping:
+            raise _shutting_down()
         questions = translate_questions(
             asked.input_requests or {}, caller.protocol_version, self._reach
         )
         if not questions:
             # Nothing to ask: the provider only wants to be called again, later.
-            await trio.sleep(_RETRY_SECONDS)
+            with trio.move_on_after(_RETRY_SECONDS):
+                await self._news.park()
+            if self._stopping:
+                raise _shutting_down()
             return {}
-        # A request that waits counts as a call, though there is none.
-        place = self._mux.admission.enter(find_caller_key(caller), streams=False)
         try:
             self._unanswered = {question.id: question for question in questions}
             for question in questions:
-                await self._stream.send(question.write())
+                await self._carrier.ask(question)
             return await self._collect(questions)
         except QuestionFailed as error:
             await self._take_back(error.message)
             raise
         finally:
-            place.leave()
             self._responses.clear()
 
     async def _collect(self, questions: Sequence[Question]) -> dict[str, Any]:
@@ -220,17 +212,17 @@ class Conversation:
         now = trio.current_time()
         if now >= deadline:
             raise QuestionFailed(f"The client did not answer within {ANSWER_SECONDS:g} s")
-        until = min(deadline, now + self._keepalive_seconds)
+        until = min(deadline, now + self._carrier.keepalive_seconds)
         with trio.move_on_at(until):
             await self._news.park()
             return
         if until < deadline:
-            await self._stream.comment()
+            await self._carrier.comment()
 
     async def _take_back(self, reason: str) -> None:
         unanswered, self._unanswered = self._unanswered, {}
         for question in unanswered.values():
-            await self._stream.send(question.write_cancellation(reason))
+            await self._carrier.take_back(question, reason)
 
 
 def _answer(

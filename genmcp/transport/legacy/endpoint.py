@@ -13,19 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from genmcp.errors import (
-    InvalidParams,
-    InvalidRequest,
-    McpError,
-    MethodNotFound,
-)
-from genmcp.events import EncodeError
+from genmcp.errors import InvalidParams, InvalidRequest, McpError
 from genmcp.legacy.failures import write_legacy_error
 from genmcp.legacy.guard import GuardedReplayStore, GuardedSessionStore
 from genmcp.legacy.messages import ResponseMessage
 from genmcp.legacy.questions import is_within_reach
-from genmcp.legacy.requests import MODERN_ONLY, make_request, translate_request
-from genmcp.legacy.results import translate_discovery, translate_result, write_legacy_result
+from genmcp.legacy.results import write_legacy_result
 from genmcp.legacy.session import read_handshake, seal_session
 from genmcp.legacy.store import (
     AnswerCame,
@@ -34,17 +27,19 @@ from genmcp.legacy.store import (
 )
 from genmcp.mcp import v2607 as mcp
 from genmcp.telemetry import RefusalReason
-from genmcp.transport.headers import show
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.legacy.admission import (
     FoundSession,
     SessionAdmission,
-    complete_caller,
     refuse_for_now,
 )
 from genmcp.transport.legacy.conversation import Conversation
-from genmcp.transport.legacy.listening import LISTEN
-from genmcp.transport.legacy.session_methods import PING, SessionMethods
+from genmcp.transport.legacy.session_methods import PING, SessionMethods, can_watch
+from genmcp.transport.legacy.session_requests import (
+    complete_caller,
+    make_discovery,
+    read_session_request,
+)
 from genmcp.transport.legacy.sink import CallSink
 from genmcp.transport.legacy.stream import ResumableStream
 from genmcp.transport.legacy.verbs import SessionVerbs, refuse_shutdown
@@ -69,7 +64,7 @@ if TYPE_CHECKING:
     from genmcp.transport.exchange import Exchange, Scope
     from genmcp.transport.identify import Identity
     from genmcp.transport.inbound import ReceivedLegacy
-    from genmcp.transport.legacy.sink import Translate
+    from genmcp.transport.legacy.session_requests import SessionRequest
     from genmcp.transport.reply import HeaderPairs
     from genmcp.wire.messages import NotificationMessage
 
@@ -114,8 +109,7 @@ class LegacyEndpoint:
         self._admission = SessionAdmission(
             keyring=self.mux.keyring, store=self._store, identity=self.identity, gate=self.gate
         )
-        watches = LISTEN in self.methods and mcp.ReadResourceRequest.method in self.methods
-        self._methods = SessionMethods(self._store, watches)
+        self._methods = SessionMethods(self._store, can_watch(self.methods))
         self._verbs = SessionVerbs(
             mux=self.mux,
             methods=self.methods,
@@ -247,41 +241,40 @@ class LegacyEndpoint:
         Raises:
             McpError: it is refused.
         """
-        method = message.method
         if await self._methods.answer(message, session, state):
             await _answer(exchange, message, {})
-        elif method in MODERN_ONLY or method not in self.methods:
-            raise MethodNotFound(f"Method not found: {show(method)}")
         else:
-            request, translated = translate_request(message, session, state.log_level)
-            version = session.version
-            await self._run(
-                exchange,
-                session,
-                request,
-                caller=complete_caller(translated, caller),
-                translate=lambda result: translate_result(result, version),
-            )
+            read = read_session_request(message, session, state, self.methods)
+            await self._run(exchange, session, read, caller)
 
     async def _run(
         self,
         exchange: Exchange,
         session: Session,
-        request: mcp.Request,
-        *,
-        caller: Caller,
-        translate: Translate,
+        read: SessionRequest,
+        identified: Caller,
         headers: HeaderPairs = (),
     ) -> None:
+        """Have a request run.
+
+        Raises:
+            StoreUnavailable: nothing was sent yet.
+        """
+        request, caller = read.request, complete_caller(read.caller, identified)
         if self.mux.draining:
             await _refuse(exchange, refuse_shutdown(caller.request_id))
             return
-        stream = ResumableStream(exchange, self._replay, session.key, session.version, headers)
-        challenge = None if self.gate is None else self.gate.challenges.challenge
-        sink = CallSink(stream, caller.request_id, request.method, translate, challenge)
-        conversation = Conversation(
-            self.mux, exchange, stream, sink, self.keepalive_seconds, reach=self._store.reach
+        stream = ResumableStream(
+            exchange,
+            self._replay,
+            session.key,
+            session.version,
+            keepalive_seconds=self.keepalive_seconds,
+            headers=headers,
+            challenge=None if self.gate is None else self.gate.challenges.challenge,
         )
+        sink = CallSink(stream, caller.request_id, request.method, read.translate)
+        conversation = Conversation(self.mux, stream, sink, reach=self._store.reach)
         work = partial(conversation.run, request, caller)
         if self.stream_seconds is not None:
             work = partial(stream.run_limited, self.stream_seconds, work)
@@ -289,10 +282,11 @@ class LegacyEndpoint:
         try:
             await self._store.run_attached(session.key, conversation.receive, work)
         except StoreUnavailable as error:
-            if not exchange.dispatched:
-                raise
-            # The call was cancelled, as nobody could have told it of anything any more.
+            # What was answered before, or refused for a limit, is not answered again.
             if not stream.done:
+                if not exchange.dispatched:
+                    raise
+                # The call was cancelled, as nobody could have told it of anything any more.
                 await sink.fail(error)
         finally:
             self._conversations.discard(conversation)
@@ -308,24 +302,10 @@ class LegacyEndpoint:
             await _fail(exchange, message, error)
             return
         session_id = seal_session(session, self.mux.keyring, caller.principal)
-        request, translated = make_request("server/discover", {}, message.id, session)
-
-        def translate(result: mcp.Result) -> dict[str, Any]:
-            if not isinstance(result, mcp.DiscoverResult):
-                # For masking, as it is the server's own fault.
-                raise EncodeError(f"server/discover was answered with {type(result).__name__}")
-            return translate_discovery(result, session)
-
         headers = ((b"mcp-session-id", session_id.encode("ascii")),)
+        discovery = make_discovery(message.id, session)
         try:
-            await self._run(
-                exchange,
-                session,
-                request,
-                caller=complete_caller(translated, caller),
-                translate=translate,
-                headers=headers,
-            )
+            await self._run(exchange, session, discovery, caller, headers)
         except StoreUnavailable as error:
             await _refuse(exchange, refuse_for_now(error, message.id))
 

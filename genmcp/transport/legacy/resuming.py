@@ -30,6 +30,7 @@ from genmcp.transport.legacy.admission import refuse_for_now
 from genmcp.transport.legacy.stream import find_kept_name
 from genmcp.transport.reply import OK, STREAM_HEADERS, Chunk, End, Head
 from genmcp.transport.sse import KEEP_ALIVE
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from genmcp.legacy.guard import GuardedReplayStore, GuardedSessionStore
@@ -45,8 +46,8 @@ TELL_SECONDS: Final = 60.0
 """How often it is told that the client is still here; see `stream.ORPHAN_SECONDS`."""
 
 
-@attrs.frozen
-class EventId:
+@attrs.frozen(eq=False, repr=False)
+class EventId(Value):
     """The id of an event, taken apart.
 
     Attributes:
@@ -69,8 +70,8 @@ def read_event_id(event_id: bytes) -> EventId | None:
     return EventId(stream, (found["reach"] or b"").decode("ascii"), int(number))
 
 
-@attrs.frozen
-class Resuming:
+@attrs.frozen(eq=False, repr=False)
+class Resuming(Value):
     """Sends what followed an event on its stream, until the stream ends.
 
     Attributes:

@@ -16,6 +16,8 @@ from genmcp.legacy.store import WatchedChanged
 from genmcp.mcp import v2607 as mcp
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from genmcp.legacy.guard import GuardedSessionStore
     from genmcp.legacy.session import Session
     from genmcp.legacy.store import SessionState
@@ -31,6 +33,11 @@ MAX_URI_CHARS: Final = 2_048
 
 _SUBSCRIBE: Final = "resources/subscribe"
 _LEVELS: Final = get_args(mcp.LoggingLevel)
+
+
+def can_watch(methods: Collection[str]) -> bool:
+    """Tell whether resources can be watched, by the methods that the server answers."""
+    return {mcp.SubscriptionsListenRequest.method, mcp.ReadResourceRequest.method} <= set(methods)
 
 
 @attrs.frozen(eq=False)

@@ -15,18 +15,34 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from genmcp.errors import InsufficientScope, LimitExceeded, Overloaded
 from genmcp.events import ClientGone
 from genmcp.legacy.store import StoreUnavailable
 from genmcp.legacy.versions import JUNE
-from genmcp.transport.reply import OK, STREAM_HEADERS, Chunk, End, Head, render_json
+from genmcp.transport.legacy.carrier import Carrier
+from genmcp.transport.reply import (
+    OK,
+    STREAM_HEADERS,
+    Chunk,
+    End,
+    Head,
+    find_delay,
+    find_status,
+    render_json,
+)
 from genmcp.transport.sse import KEEP_ALIVE, render_event
+from genmcp.transport.watch import run_watched
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from genmcp.errors import McpError
     from genmcp.legacy.guard import GuardedReplayStore
+    from genmcp.legacy.questions import Question
+    from genmcp.mux import Call
     from genmcp.transport.exchange import Exchange
-    from genmcp.transport.reply import HeaderPairs, Part
+    from genmcp.transport.legacy.carrier import WriteError
+    from genmcp.transport.reply import Challenge, HeaderPairs, Part
 
 RETRY_MS: Final = 1_000
 """How soon a client that lost its connection should come back."""
@@ -60,19 +76,17 @@ def render_numbered(name: str, number: int, message: bytes) -> bytes:
     return b"id: %s.%d\n%s" % (name.encode("ascii"), number, render_event(message))
 
 
-class ResumableStream:
-    """What one request is answered with. For one task at a time.
+class ResumableStream(Carrier):
+    """What one request is answered with. A client that has gone is no reason to stop.
 
     Args:
         exchange: the request's.
         replay: keeps what is sent.
         session_key: whose stream it is.
         version: the protocol version of the session.
+        keepalive_seconds: how long nothing may be written.
         headers: what the response says besides.
-
-    Attributes:
-        scope: the work for the request is done in it; cancelled when nobody comes back.
-        done: whether the response is complete, or on its way.
+        challenge: completes the error of a call that ends for want of a scope.
     """
 
     def __init__(
@@ -81,10 +95,15 @@ class ResumableStream:
         replay: GuardedReplayStore,
         session_key: str,
         version: str,
+        *,
+        keepalive_seconds: float,
         headers: HeaderPairs = (),
+        challenge: Challenge | None = None,
     ) -> None:
         self.scope = trio.CancelScope()
         self.done = False
+        self.keepalive_seconds = keepalive_seconds
+        self._challenge = challenge
         self._exchange = exchange
         self._replay = replay
         self._id = name_stream(replay.reach)
@@ -97,6 +116,17 @@ class ResumableStream:
         self._number = 0
         self._opened = trio.Event()
         self._writing = trio.Lock()
+
+    async def run_call(self, call: Call) -> None:
+        """See `Carrier.run_call`."""
+        self._exchange.dispatched = True
+        await run_watched(call, self, self.keepalive_seconds)
+
+    async def wait_until_gone(self) -> None:
+        """Wait for ever, and remember when the connection is lost: the client may come back."""
+        await self._exchange.wait_until_gone()
+        self.lose_client()
+        await trio.sleep_forever()
 
     async def open(self) -> None:
         """Make the response a stream, if it is none yet."""
@@ -113,7 +143,7 @@ class ResumableStream:
         await self._write((Head(OK, (*STREAM_HEADERS, *self._headers)), Chunk(start)))
 
     async def comment(self) -> None:
-        """Show that the request lives."""
+        """See `Carrier.comment`."""
         if self._idle:
             await self.open()
         else:
@@ -121,12 +151,43 @@ class ResumableStream:
             await self._write((Chunk(KEEP_ALIVE),))
 
     async def send(self, message: bytes) -> None:
-        """Send a message, and go on."""
+        """See `Carrier.send`."""
         await self.open()
         await self._write((Chunk(await self._keep(message)),))
 
-    async def finish(self, message: bytes, status: int = OK, headers: HeaderPairs = ()) -> None:
-        """Send the last message. The status counts only if it is the first, too."""
+    async def ask(self, question: Question) -> None:
+        """See `Carrier.ask`."""
+        await self.send(question.write())
+
+    async def take_back(self, question: Question, reason: str) -> None:
+        """See `Carrier.take_back`."""
+        await self.send(question.write_cancellation(reason))
+
+    async def finish(self, message: bytes) -> None:
+        """See `Carrier.finish`."""
+        await self._finish(message, OK)
+
+    async def fail(self, error: McpError, write: WriteError) -> None:
+        """Send an error as the answer.
+
+        The errors of an accepted request come with 200: clients of 2025 take a 404 for
+        the end of their session. What the request may not do at all keeps its status.
+
+        Raises:
+            EncodeError: it cannot be written; nothing was.
+        """
+        status, headers = OK, find_delay(error)
+        if isinstance(error, InsufficientScope | LimitExceeded | Overloaded | StoreUnavailable):
+            status = find_status(error)
+        if isinstance(error, InsufficientScope) and self._challenge is not None:
+            error, headers = self._challenge(error)
+        message = write(error)
+        # The id of a session comes with the result that opens it, or not at all.
+        self._headers = ()
+        await self._finish(message, status, headers)
+
+    async def _finish(self, message: bytes, status: int, headers: HeaderPairs = ()) -> None:
+        # The status counts only if nothing was sent before.
         self.done = True
         if self._idle:
             whole = render_json(status, message, (*self._headers, *headers))
@@ -137,7 +198,7 @@ class ResumableStream:
         await self._write((Chunk(event), End()))
 
     async def end(self) -> None:
-        """End without a last message, which is what follows a cancellation."""
+        """See `Carrier.end`."""
         await self.open()
         self.done = True
         await self._try(self._replay.end)
@@ -169,10 +230,6 @@ class ResumableStream:
                 await self._write_alone((Chunk(KEEP_ALIVE), End()))
                 self.lose_client()
 
-    def drop_headers(self) -> None:
-        """Say nothing besides, if nothing was said yet."""
-        self._headers = ()
-
     def lose_client(self) -> None:
         """The connection is lost; what is sent from now on waits for the client. Repeatable."""
         if not self._gone:
@@ -180,14 +237,14 @@ class ResumableStream:
             self.scope.deadline = trio.current_time() + ORPHAN_SECONDS
 
     def note_reader(self, stream: str) -> None:
-        """A client reads a stream on another connection, where each message goes out then."""
+        """See `Carrier.note_reader`: each message goes out on that other connection then."""
         if stream == self._id and not self.done:
             # Not ended: on a connection that is whole, the next request would wait for us.
             self._gone = True
             self.scope.deadline = trio.current_time() + ORPHAN_SECONDS
 
     async def forget(self) -> None:
-        """Nothing follows, whatever became of the request.
+        """See `Carrier.forget`.
 
         Cancellation: comes a second later.
         """

@@ -18,7 +18,8 @@ from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
 from genmcp.transport.inbound import Refusal, refuse_missing_session, refuse_verb
 from genmcp.transport.legacy.admission import refuse_for_now
-from genmcp.transport.legacy.listening import LISTEN, Listening
+from genmcp.transport.legacy.listening import LISTEN
+from genmcp.transport.legacy.news_stream import NewsStream
 from genmcp.transport.legacy.resuming import Resuming
 from genmcp.transport.reply import OK, Whole, find_delay, find_status
 
@@ -109,7 +110,7 @@ class SessionVerbs:
     async def _listen(self, exchange: Exchange, session: Session, caller: Caller) -> Refusal | None:
         if LISTEN not in self.methods:
             return refuse_verb("GET", ("POST", "DELETE"))
-        listening = Listening(
+        stream = NewsStream(
             self.mux,
             self.store,
             session,
@@ -117,7 +118,7 @@ class SessionVerbs:
             exchange=exchange,
             keepalive_seconds=self.keepalive_seconds,
         )
-        error = await listening.run(max(0.0, session.expires_at - time.time()))
+        error = await stream.run(max(0.0, session.expires_at - time.time()))
         match error:
             case None:
                 return None

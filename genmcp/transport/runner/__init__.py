@@ -1,9 +1,9 @@
 """Runs an ASGI application on trio, built from Hypercorn's parts.
 
-Layer: transport, shell. `genmcp.transport.serve` is what uses it here; by itself it
+Layer: transport, shell. `genmcp.transport.serving` is what uses it here; by itself it
 serves any ASGI application. In the order of a request: `run` starts and shuts down,
-`door` accepts, `connection` moves bytes, `http` (`http1`, `http2`; `request_target`)
-makes requests of them, `application` runs the application; `crash` tells whose an
+`door` accepts, `connection` moves bytes, `http` (`http1`, `http2`) makes requests of
+them, `application` runs the application; `crash` tells whose an
 exception is, `signals` hears those that end a process; `config` says in Hypercorn's
 words what `genmcp.transport.port_config` says in ours.
 

@@ -30,6 +30,7 @@ from genmcp.transport.runner.application import AppTasks, Parts
 from genmcp.transport.runner.config import logger
 from genmcp.transport.runner.http import Http
 from genmcp.transport.runner.http1 import NothingMoreToRead
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from hypercorn.config import Config
@@ -52,8 +53,8 @@ _HALF_CLOSED_SECONDS: Final = 0.2
 _RESET_ON_CLOSE: Final = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 
 
-@attrs.frozen(kw_only=True)
-class Service:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Service(Value):
     """What all connections of one runner share."""
 
     app: AppWrapper

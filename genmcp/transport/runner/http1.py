@@ -25,7 +25,7 @@ from hypercorn.protocol.h11 import STREAM_ID, H2ProtocolAssumedError, H11Protoco
 from hypercorn.protocol.http_stream import HTTPStream
 
 from genmcp.errors import InvalidRequest
-from genmcp.transport.runner.request_target import read_target
+from genmcp.transport.request_target import read_target
 from genmcp.wire.messages import write_error
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Runs an ASGI application on trio, built from Hypercorn's parts.
 
-Layer: transport, shell; from start to shutdown. `genmcp.transport.serve` calls it for a
+Layer: transport, shell; from start to shutdown. `genmcp.transport.serving` calls it for a
 server of this library, `genmcp.transport.runner.door` lets the connections in.
 """
 

@@ -7,6 +7,8 @@ What must hold, whatever comes in:
 * Reading goes on while calls run. Each has a task of its own; nothing that is read is
   waited for, and a line that makes no sense is refused and forgotten.
 * A call that its client has cancelled writes nothing more, not even its end.
+* Whether a request is of today or of 2025 is told by the request alone. Both kinds share
+  the ids, the output, the limits and the end.
 * Everything ends together: with the end of the input, when nobody reads the output any
   more, when the host is cancelled, and when it is told to stop. In the first three nobody
   waits for answers, and the calls are cancelled as if they had been one by one. Told to
@@ -24,10 +26,12 @@ import trio
 
 from genmcp.errors import show_line
 from genmcp.events import ClientGone
+from genmcp.legacy.messages import ResponseMessage
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux.failure import is_crash
 from genmcp.transport.inbound import ReceivedNotification, ReceivedRequest
-from genmcp.transport.stdio.line_inbound import Unanswerable
+from genmcp.transport.stdio.legacy_session import LegacySession
+from genmcp.transport.stdio.line_inbound import ReceivedEarlier, Unanswerable
 from genmcp.transport.stdio.line_splitter import LineSplitter
 from genmcp.transport.stdio.open_calls import OpenCalls
 from genmcp.transport.stdio.output import Output
@@ -82,7 +86,15 @@ class Connection:
         self._stdin = stdin
         self._output = Output(stdout)
         self._refusals = Refusals(self._output, mux.reporter)
-        self._calls = OpenCalls(mux, self._output, self._refusals, assigns)
+        self._calls = OpenCalls(mux, self._output, self._refusals, assigns, inbound.supported)
+        self._legacy = LegacySession(
+            mux,
+            frozenset(mux.server.methods()),
+            calls=self._calls,
+            refusals=self._refusals,
+            output=self._output,
+            assigns=assigns,
+        )
         self._grace_seconds = grace_seconds
         self._input_ended = False
         self._cancelled = trio.Event()
@@ -125,7 +137,7 @@ class Connection:
                     await self._end_calls(until, drain=stop.is_set())
                 except BaseException:
                     # Ctrl-C, say. The tasks of calls end by their calls, and by nothing else.
-                    self._calls.cancel_all()
+                    self._calls.abandon_all()
                     raise
             await self._flush(max(until, trio.current_time() + _LAST_LINES_SECONDS))
             writing.cancel_scope.cancel()
@@ -169,9 +181,15 @@ class Connection:
         match self._inbound.read_line(line):
             case ReceivedRequest() as received:
                 await self._calls.open(received, nursery)
+            case ReceivedEarlier(message=message):
+                await self._legacy.take(message, nursery)
+            case ResponseMessage() as response:
+                self._legacy.take_answer(response)
             case ReceivedNotification(notification=mcp.CancelledNotification(params=params)):
                 self._calls.cancel(params)
             case ReceivedNotification(notification=notification):
+                # Of 2025, if there is a session at all: those of today have no others.
+                self._legacy.begin_news(nursery)
                 self._pass_on(notification)
             case Unanswerable(refusal=refusal):
                 self._refusals.report(refusal)
@@ -197,10 +215,10 @@ class Connection:
         if self._input_ended:
             # For whoever sends some requests, ends its output, and reads the answers.
             with trio.move_on_after(_LAST_ANSWERS_SECONDS):
-                await self._calls.wait_until_idle()
+                await self._calls.wait_until_answered()
         elif drain:
             await self._drain()
-        self._calls.cancel_all()
+        self._calls.abandon_all()
         with trio.move_on_at(until):
             await self._calls.wait_until_idle()
         self.mux.abort()
@@ -209,7 +227,13 @@ class Connection:
         async with trio.open_nursery() as draining:
             for event in (self._output.gone, self._cancelled):
                 draining.start_soon(_cancel_on, event, draining.cancel_scope)
-            await self.mux.drain(self._grace_seconds * _DRAIN_SHARE)
+            grace_seconds = self._grace_seconds * _DRAIN_SHARE
+            until = trio.current_time() + grace_seconds
+            self._calls.stop()
+            await self.mux.drain(grace_seconds)
+            # Requests of 2025 have something to say when their calls have ended.
+            with trio.move_on_at(until):
+                await self._calls.wait_until_answered()
             draining.cancel_scope.cancel()
 
     async def _flush(self, until: float) -> None:

@@ -1,6 +1,6 @@
-"""One request of a stdio client, while it runs.
+"""One request of today from a stdio client, while it runs.
 
-Layer: transport, shell. Made by `genmcp.transport.stdio.connection` for each request.
+Layer: transport, shell. Made by `genmcp.transport.stdio.open_calls` for each request.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from genmcp.events import Answered, ClientGone, Failed, Sink
+from genmcp.errors import InternalError
+from genmcp.events import Answered, Failed, Sink
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport.stdio.line_reply import LineReply
+from genmcp.transport.stdio.open_call import OpenCall
+from genmcp.transport.stdio.output import Voice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from genmcp.events import Event
-    from genmcp.mux import Call
+    from genmcp.mux import Call, Mux
     from genmcp.transport.stdio.output import Output
-
 
 FAREWELL_SECONDS: Final = 0.05
 """How long after the result of a subscription its cancellation comes.
@@ -28,11 +30,14 @@ Clients take a result in one task and notifications in another. Coming together,
 may be seen first, and then the subscription looks torn off.
 """
 
+_LAST_FRAME_SECONDS: Final = 1.0
 
-class LineCall(Sink):
+
+class LineCall(Sink, OpenCall):
     """Writes what a call says, until it has its answer or is not wanted any more.
 
     Args:
+        mux: runs the call.
         request: what is asked.
         request_id: under which id.
         output: where the answer goes.
@@ -40,50 +45,60 @@ class LineCall(Sink):
             its answer may use its id again.
 
     Attributes:
-        request_id: as given.
         call: runs it; to be set before it runs.
-        cancelled: whether the client has cancelled it.
     """
 
     call: Call
 
     def __init__(
         self,
+        mux: Mux,
         request: mcp.Request,
         request_id: mcp.RequestId,
         output: Output,
-        on_end: Callable[[LineCall], None],
+        on_end: Callable[[OpenCall], None],
     ) -> None:
         self.request_id = request_id
-        self.cancelled = False
         listens = request.method == mcp.SubscriptionsListenRequest.method
+        self._mux = mux
         self._reply = LineReply(request_id, listens=listens)
         self._output = output
+        self._voice = Voice(output)
         self._on_end = on_end
 
     @property
     def owed(self) -> bool:
-        """Whether the client waits for an answer to it."""
-        return not (self.cancelled or self._reply.done or self._output.gone.is_set())
+        """See `OpenCall.owed`."""
+        return not (self._voice.silent or self._reply.done or self._output.gone.is_set())
+
+    async def run(self) -> None:
+        """See `OpenCall.run`."""
+        await self.call.run()
+        if not self.owed:
+            return
+        # Cut off by the mux, which only a shutdown does; anything else is a fault.
+        if not self._mux.draining:
+            raise RuntimeError(f"{self.call.what} ended without an answer")
+        with trio.move_on_after(_LAST_FRAME_SECONDS):
+            await self.write(Failed(InternalError("The server is shutting down")))
 
     async def write(self, event: Event) -> None:
         """See `Sink.write`."""
-        if self.cancelled:
-            raise ClientGone
+        self._voice.check()
         line = self._reply.render(event)
         if line:
-            await self._output.send(line)
+            await self._voice.send(line)
         if not isinstance(event, Answered | Failed):
             return
         if self._reply.farewell:
             await trio.sleep(FAREWELL_SECONDS)
-            await self._output.send(self._reply.farewell)
+            await self._voice.send(self._reply.farewell)
         # Not before: an answer that waits for its turn can still be cancelled, and a
         # farewell must not meet another call under the same id.
         self._on_end(self)
 
     def cancel(self) -> None:
-        """Stop it: the client does not want it any more. Nothing more is written for it."""
-        self.cancelled = True
+        """See `OpenCall.cancel`."""
+        self._voice.silence()
         self._on_end(self)
         self.call.client_gone()

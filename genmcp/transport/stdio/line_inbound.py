@@ -5,7 +5,8 @@ and `genmcp.mux.call`. What `genmcp.transport.inbound` is for HTTP, without the 
 all that a request says of itself is in the line.
 
 The order of the checks is that of HTTP: size, JSON, one message, `_meta`, version served,
-method served, params.
+method served, params. What belongs to 2025 is told by one key, as there
+(`genmcp.legacy.era`), and handed on as it is.
 
 Spec: basic/transports/stdio#request-metadata, basic/versioning
 """
@@ -14,18 +15,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
 import attrs
 
 from genmcp.caller import read_caller
 from genmcp.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, ParseError
-from genmcp.mcp import v2607 as mcp
+from genmcp.legacy.era import is_modern
+from genmcp.legacy.messages import ResponseMessage, read_legacy_message
 from genmcp.setting import describe_setting
-from genmcp.transport.envelope import check_served, describe_unknown, read_meta
+from genmcp.transport.envelope import (
+    SUPPORTED_VERSIONS,
+    check_served,
+    describe_unknown,
+    read_meta,
+)
 from genmcp.transport.headers import RequestHeaders
-from genmcp.transport.inbound import ReceivedNotification, ReceivedRequest, Refusal
+from genmcp.transport.inbound import (
+    BOTH_ERAS,
+    ReceivedNotification,
+    ReceivedRequest,
+    Refusal,
+)
 from genmcp.transport.stdio.line_splitter import OverlongLine
+from genmcp.value import Value
 from genmcp.wire.json_text import TooDeepError, read_json
 from genmcp.wire.messages import (
     MessageError,
@@ -36,9 +49,10 @@ from genmcp.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from genmcp.limits import Limits
+    from genmcp.mcp import v2607 as mcp
     from genmcp.transport.stdio.line_splitter import Line
     from genmcp.wire.messages import NotificationMessage
 
@@ -53,8 +67,8 @@ _ID_FIRST: Final = re.compile(_JSONRPC + _ID + _METHOD)
 _METHOD_FIRST: Final = re.compile(_JSONRPC + _METHOD + rb"\s*" + _STRING + rb"\s*,\s*" + _ID)
 
 
-@attrs.frozen
-class Unanswerable:
+@attrs.frozen(eq=False, repr=False)
+class Unanswerable(Value):
     """A message that nothing can be sent back for.
 
     Attributes:
@@ -64,15 +78,35 @@ class Unanswerable:
     refusal: Refusal
 
 
-Received: TypeAlias = ReceivedRequest | ReceivedNotification | Refusal | Unanswerable
+@attrs.frozen
+class ReceivedEarlier:
+    """A request of a client of 2025, which `genmcp.transport.stdio.legacy_session` answers."""
 
-ReadEarlier: TypeAlias = Callable[[RequestMessage], ReceivedRequest]
+    message: RequestMessage
+
+
+Received: TypeAlias = (
+    ReceivedRequest
+    | ReceivedEarlier
+    | ReceivedNotification
+    | ResponseMessage
+    | Refusal
+    | Unanswerable
+)
+
+ReadEarlier: TypeAlias = Callable[[RequestMessage], ReceivedRequest | ReceivedEarlier]
 """Reads a request without the `_meta` key that names a protocol version: what clients of
 earlier versions send. Raises an `McpError` to refuse it."""
 
 
-def refuse_earlier(message: RequestMessage) -> ReceivedRequest:
-    """Refuse a request that names no protocol version.
+def refuse_stranger(
+    message: RequestMessage, supported: Sequence[str] = SUPPORTED_VERSIONS
+) -> NoReturn:
+    """Refuse a request that names no protocol version, and belongs to no session.
+
+    Args:
+        message: the request.
+        supported: the protocol versions served.
 
     Raises:
         UnsupportedProtocolVersion: it is `initialize`. Wire form: -32022, naming the
@@ -81,7 +115,7 @@ def refuse_earlier(message: RequestMessage) -> ReceivedRequest:
 
     Spec: basic/versioning#backward-compatibility-with-initialization-based-versions
     """
-    read_meta(_NO_HEADERS, message)
+    read_meta(_NO_HEADERS, message, supported)
     raise AssertionError("a request with a protocol version is not an earlier one")
 
 
@@ -91,19 +125,25 @@ class LineInbound:
     Args:
         methods: the methods that are answered, as `Server.methods` gives them.
         limits: how long a line, and how deep its JSON, may be.
-        read_earlier: reads the requests of earlier protocol versions.
+        read_earlier: reads the requests of clients of 2025, where they are served. Then
+            responses are taken, too. Default: they are not.
+
+    Attributes:
+        supported: the protocol versions that are served.
     """
 
     def __init__(
         self,
         methods: Collection[str],
         limits: Limits,
-        read_earlier: ReadEarlier = refuse_earlier,
+        read_earlier: ReadEarlier | None = None,
     ) -> None:
         self._methods = frozenset(methods)
         self._max_line_bytes = limits.max_body_bytes
         self._max_json_depth = limits.max_json_depth
-        self._read_earlier = read_earlier
+        self._read_earlier = refuse_stranger if read_earlier is None else read_earlier
+        self._takes_responses = read_earlier is not None
+        self.supported = SUPPORTED_VERSIONS if read_earlier is None else BOTH_ERAS
 
     def read_line(self, line: Line) -> Received:
         """Read one line. The statuses of refusals are those that HTTP would have."""
@@ -116,27 +156,35 @@ class LineInbound:
             return Refusal(400, ParseError(f"{error.message} (max_json_depth)", data=data))
         except ParseError as error:
             return Refusal(400, error)
+        is_response = _is_response(value)
         try:
-            message = read_message(value)
+            takes_it = is_response and self._takes_responses
+            message = read_legacy_message(value) if takes_it else read_message(value)
         except MessageError as error:
             refusal = Refusal(400, error.error, error.request_id)
             # Two that answer each other's errors would do so for ever.
-            return Unanswerable(refusal) if _is_response(value) else refusal
-        if isinstance(message, RequestMessage):
-            return self._read_request(message)
-        return _read_notification(message)
+            return Unanswerable(refusal) if is_response else refusal
+        match message:
+            case RequestMessage():
+                return self._read_request(message, modern=is_modern(value))
+            case ResponseMessage():
+                return message
+            case _:
+                return _read_notification(message)
 
-    def _read_request(self, message: RequestMessage) -> ReceivedRequest | Refusal:
+    def _read_request(
+        self, message: RequestMessage, *, modern: bool
+    ) -> ReceivedRequest | ReceivedEarlier | Refusal:
         try:
-            return self._decode(message) if _is_of_now(message) else self._read_earlier(message)
+            return self._decode(message) if modern else self._read_earlier(message)
         except MethodNotFound as error:
             return Refusal(404, error, message.id)
         except McpError as error:
             return Refusal(400, error, message.id)
 
     def _decode(self, message: RequestMessage) -> ReceivedRequest:
-        meta = read_meta(_NO_HEADERS, message)
-        check_served(meta)
+        meta = read_meta(_NO_HEADERS, message, self.supported)
+        check_served(meta, self.supported)
         if message.method not in self._methods:
             raise MethodNotFound(describe_unknown(message.method))
         request = decode_request(message.method, message.params or {})
@@ -150,11 +198,6 @@ class LineInbound:
             data=describe_setting("max_body_bytes", limit=limit),
         )
         return Refusal(413, error, find_id(line.start))
-
-
-def _is_of_now(message: RequestMessage) -> bool:
-    meta: object = message.params.get("_meta") if message.params is not None else None
-    return isinstance(meta, dict) and mcp.PROTOCOL_VERSION_KEY in meta
 
 
 def _is_response(value: object) -> bool:

@@ -15,13 +15,15 @@ from typing import Final, TypeAlias
 
 import attrs
 
+from genmcp.value import Value
+
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = b" \t\r"
 _START_BYTES: Final = 512
 
 
-@attrs.frozen
-class OverlongLine:
+@attrs.frozen(eq=False, repr=False)
+class OverlongLine(Value):
     """A line with more in it than is read. The rest of it is skipped.
 
     Attributes:

@@ -1,10 +1,10 @@
-"""The calls that a stdio client has open, by their ids.
+"""The requests that a stdio client has open, by their ids, whichever era they are of.
 
-Layer: transport, shell; between `genmcp.transport.stdio.connection`, which reads what the
-client wants, and `genmcp.mux`, which runs it.
+Layer: transport, shell; between `genmcp.transport.stdio.connection` and `legacy_session`,
+which read what the client wants, and what answers it.
 
-An id is a call's own from its request to its answer, or to its cancellation: then the client
-may use it again, whatever of the call still runs. `1` and `"1"` are two ids, and `true` and
+An id is a request's own from its line to its answer, or to its cancellation: then the client
+may use it again, whatever of the request still runs. `1` and `"1"` are two ids, and `true` and
 `1.0`, which are both 1 for Python, are none: they are refused where messages are read.
 """
 
@@ -16,31 +16,24 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import trio
 
-from genmcp.errors import (
-    InternalError,
-    InvalidRequest,
-    LimitExceeded,
-    Overloaded,
-    show,
-    show_line,
-)
-from genmcp.events import ClientGone, Failed
+from genmcp.errors import InvalidRequest, LimitExceeded, Overloaded, show, show_line
+from genmcp.events import ClientGone
+from genmcp.mcp import v2607 as mcp
 from genmcp.mux.failure import is_crash
+from genmcp.transport.discovery_sink import DiscoverySink
 from genmcp.transport.inbound import ReceivedRequest, Refusal
 from genmcp.transport.reply import find_status
 from genmcp.transport.stdio.line_call import LineCall
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from genmcp.mcp import v2607 as mcp
     from genmcp.mux import Mux
+    from genmcp.transport.stdio.open_call import OpenCall
     from genmcp.transport.stdio.output import Output
     from genmcp.transport.stdio.refusals import Refusals
 
 _log: Final = logging.getLogger("genmcp.transport")
-
-_LAST_FRAME_SECONDS: Final = 1.0
 
 
 class OpenCalls:
@@ -51,28 +44,61 @@ class OpenCalls:
         output: where their answers go.
         refusals: where it is said that a request cannot be a call.
         assigns: what handlers find in `channel.assigns`.
+        supported: the protocol versions that are served, as `server/discover` tells them.
     """
 
     def __init__(
-        self, mux: Mux, output: Output, refusals: Refusals, assigns: Mapping[str, Any]
+        self,
+        mux: Mux,
+        output: Output,
+        refusals: Refusals,
+        assigns: Mapping[str, Any],
+        supported: Sequence[str],
     ) -> None:
         self._mux = mux
         self._output = output
         self._refusals = refusals
         self._assigns = assigns
-        self._open: dict[mcp.RequestId, LineCall] = {}
-        self._running = 0
-        self._call_ended = trio.lowlevel.ParkingLot()
+        self._supported = supported
+        self._open: dict[mcp.RequestId, OpenCall] = {}
+        self._running: set[OpenCall] = set()
+        self._beside: set[trio.CancelScope] = set()
+        self._something_ended = trio.lowlevel.ParkingLot()
 
     # -- calls -------------------------------------------------------------------
 
     async def open(self, received: ReceivedRequest, nursery: trio.Nursery) -> None:
-        """Run a request in `nursery`, or refuse it.
+        """Run a request of today in `nursery`, or refuse it.
 
         Raises:
             ClientGone: it is refused, and nobody reads any more.
         """
-        request_id = received.caller.request_id
+        request, request_id = received.request, received.caller.request_id
+
+        def make() -> OpenCall:
+            call = LineCall(self._mux, request, request_id, self._output, self.forget)
+            caller = attrs.evolve(received.caller, assigns=self._assigns)
+            discovers = isinstance(request, mcp.DiscoverRequest)
+            sink = DiscoverySink(call, self._supported) if discovers else call
+            call.call = self._mux.open(request, caller, sink)
+            return call
+
+        await self.begin(request_id, make, nursery)
+
+    async def begin(
+        self, request_id: mcp.RequestId, make: Callable[[], OpenCall], nursery: trio.Nursery
+    ) -> None:
+        """Run what `make` returns in `nursery`, or refuse the request.
+
+        Args:
+            request_id: the request's.
+            make: makes the call, unless the id is taken; may raise `LimitExceeded` and
+                `Overloaded`.
+            nursery: where it runs.
+
+        Raises:
+            ClientGone: it is refused, and nobody reads any more.
+        """
         if request_id in self._open:
             # Under its id all the same: without, whoever sent it might take the answer to
             # the first one for the answer to both.
@@ -81,22 +107,18 @@ class OpenCalls:
             )
             await self._refusals.refuse(Refusal(400, busy, request_id))
             return
-        call = LineCall(received.request, request_id, self._output, self._forget)
-        caller = attrs.evolve(received.caller, assigns=self._assigns)
         try:
-            call.call = self._mux.open(received.request, caller, call)
+            call = make()
         except (LimitExceeded, Overloaded) as error:
             await self._refusals.refuse(Refusal(find_status(error), error, request_id))
             return
         self._open[request_id] = call
-        self._running += 1
+        self._running.add(call)
         nursery.start_soon(self._run_call, call)
 
-    async def _run_call(self, call: LineCall) -> None:
+    async def _run_call(self, call: OpenCall) -> None:
         try:
-            await call.call.run()
-            if call.owed:
-                await self._answer_for(call)
+            await call.run()
         except ClientGone:
             pass
         except BaseException as error:
@@ -104,20 +126,13 @@ class OpenCalls:
                 raise
             await self._refusals.answer_crash(error, call)
         finally:
-            self._forget(call)
-            self._running -= 1
-            if not self._running:
-                self._call_ended.unpark_all()
+            self.forget(call)
+            self._running.discard(call)
+            self._something_ended.unpark_all()
 
-    async def _answer_for(self, call: LineCall) -> None:
-        # Cut off by the mux, which only a shutdown does; anything else is a fault.
-        if not self._mux.draining:
-            raise RuntimeError(f"{call.call.what} ended without an answer")
-        with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await call.write(Failed(InternalError("The server is shutting down")))
-
-    def _forget(self, call: LineCall) -> None:
-        # Its id may be another call's by now.
+    def forget(self, call: OpenCall) -> None:
+        """Let the id of `call` be another one's. Repeatable."""
+        # It may be by now.
         if self._open.get(call.request_id) is call:
             del self._open[call.request_id]
 
@@ -135,12 +150,59 @@ class OpenCalls:
         _log.info("request %s is cancelled: %s", shown, reason)
         call.cancel()
 
-    def cancel_all(self) -> None:
-        """Cancel all calls that are open."""
-        for call in tuple(self._open.values()):
-            call.cancel()
+    # -- what runs beside them ---------------------------------------------------
 
-    async def wait_until_idle(self) -> None:
+    def run_beside(
+        self, run: Callable[[], Awaitable[None]], nursery: trio.Nursery
+    ) -> trio.CancelScope:
+        """Run in `nursery` what belongs to no request; return what ends it.
+
+        Args:
+            run: is cancelled with all calls, and may clean up as long as they may. A crash
+                of it is logged, and touches nobody else.
+            nursery: where it runs.
+        """
+        scope = trio.CancelScope()
+        self._beside.add(scope)
+        nursery.start_soon(self._run_beside, run, scope)
+        return scope
+
+    async def _run_beside(
+        self, run: Callable[[], Awaitable[None]], scope: trio.CancelScope
+    ) -> None:
+        try:
+            with scope:
+                await run()
+        except ClientGone:
+            pass
+        except BaseException as error:
+            if not is_crash(error):
+                raise
+            _log.error("what runs beside the calls of a client failed", exc_info=error)
+        finally:
+            self._beside.discard(scope)
+            self._something_ended.unpark_all()
+
+    # -- the end -----------------------------------------------------------------
+
+    def stop(self) -> None:
+        """The server shuts down: no call waits for anything the client might say."""
+        for call in tuple(self._running):
+            call.stop()
+
+    def abandon_all(self) -> None:
+        """End everything that runs, without a word."""
+        for call in tuple(self._running):
+            call.abandon()
+        for scope in tuple(self._beside):
+            scope.cancel()
+
+    async def wait_until_answered(self) -> None:
         """Wait until nothing of any call runs any more."""
         while self._running:
-            await self._call_ended.park()
+            await self._something_ended.park()
+
+    async def wait_until_idle(self) -> None:
+        """Wait until nothing runs any more."""
+        while self._running or self._beside:
+            await self._something_ended.park()

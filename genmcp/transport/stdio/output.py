@@ -5,7 +5,7 @@ out. It takes a line when there is room for the beginning of one, and holds no o
 whoever has one waits for its turn, and may be cancelled while it waits, without anything
 having been written. So a client that does not read costs a line for each call it has open,
 holds up no cancellation and no clean-up, and finds nothing of what it has cancelled when it
-reads again.
+reads again. A `Voice` is what one request has of it.
 
 Spec: basic/transports/stdio
 """
@@ -79,3 +79,45 @@ class Output:
     def finish(self) -> None:
         """Have `run` return once what was sent is written. Nothing more can be sent."""
         self._send.close()
+
+
+class Voice:
+    """What one request may write, until it is silenced. For one task at a time.
+
+    Attributes:
+        silent: whether it is.
+    """
+
+    def __init__(self, output: Output) -> None:
+        self.silent = False
+        self._output = output
+        self._sending: trio.CancelScope | None = None
+
+    def check(self) -> None:
+        """Check that something may be written.
+
+        Raises:
+            ClientGone: it is silenced.
+        """
+        if self.silent:
+            raise ClientGone
+
+    async def send(self, lines: bytes) -> None:
+        """Have whole lines written; see `Output.send`.
+
+        Raises:
+            ClientGone: it is silenced, or nobody reads any more; nothing of them is written.
+        """
+        # Whoever is cancelled as well is told that, and cleans up for it.
+        await trio.lowlevel.checkpoint_if_cancelled()
+        self.check()
+        with trio.CancelScope() as self._sending:
+            await self._output.send(lines)
+            return
+        raise ClientGone
+
+    def silence(self) -> None:
+        """Write nothing more, not even what waits for its turn. Repeatable."""
+        self.silent = True
+        if self._sending is not None:
+            self._sending.cancel()

@@ -1,10 +1,10 @@
-"""The refusals of a stdio client's messages, on their way out.
+"""The refusals of a stdio client's messages, and other prompt answers, on their way out.
 
 Layer: transport, shell. Whoever reads must go on reading, above all to hear of
-cancellations, while the client does not read its answers. So refusals wait here for their
-turn, as answers wait with their calls, but not any number of them: where there are as many
-as may wait, nothing more is read. A client that takes none of them for half a minute
-then is gone.
+cancellations, while the client does not read its answers. So what is answered without a
+call (refusals, and pings of 2025) waits here for its turn, as answers wait with their
+calls, but not any number of it: where there is as much as may wait, nothing more is read.
+A client that takes none of it for half a minute then is gone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from genmcp.transport.stdio.line_reply import render_error
 
 if TYPE_CHECKING:
     from genmcp.mux.reporter import Reporter
-    from genmcp.transport.stdio.line_call import LineCall
+    from genmcp.transport.stdio.open_call import OpenCall
     from genmcp.transport.stdio.output import Output
 
 _log: Final = logging.getLogger("genmcp.transport")
@@ -35,7 +35,7 @@ PATIENCE_SECONDS: Final = 30.0
 
 
 class Refusals:
-    """Tells of refusals, and has them written.
+    """Tells of refusals, and has them and other prompt answers written.
 
     Args:
         output: where they go.
@@ -61,12 +61,15 @@ class Refusals:
         await self.send(refusal)
 
     async def send(self, refusal: Refusal) -> None:
-        """Have a refusal written, in its turn.
+        """Have a refusal written, in its turn; see `answer`."""
+        await self.answer(render_error(refusal.error, refusal.request_id))
+
+    async def answer(self, line: bytes) -> None:
+        """Have a line written, in its turn.
 
         Raises:
             ClientGone: nobody reads any more, or not at all.
         """
-        line = render_error(refusal.error, refusal.request_id)
         try:
             with trio.fail_after(PATIENCE_SECONDS):
                 await self._send.send(line)
@@ -76,7 +79,7 @@ class Refusals:
         except trio.BrokenResourceError:
             raise ClientGone from None
 
-    async def answer_crash(self, error: BaseException, call: LineCall | None = None) -> None:
+    async def answer_crash(self, error: BaseException, call: OpenCall | None = None) -> None:
         """Log what must not happen, and answer it all the same.
 
         Args:

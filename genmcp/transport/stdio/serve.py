@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 from typing_extensions import Unpack
 
+from genmcp.deferred import load
 from genmcp.errors import show
 from genmcp.limits import LimitOptions, Limits
+from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Mux
 from genmcp.server import Server
 from genmcp.transport.asgi import make_keyring
 from genmcp.transport.stdio.connection import Connection
-from genmcp.transport.stdio.line_inbound import LineInbound
+from genmcp.transport.stdio.line_inbound import LineInbound, ReceivedEarlier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,6 +48,7 @@ async def serve_stdio(
     grace_seconds: float = GRACE_SECONDS,
     handle_signals: bool = False,
     stop: trio.Event | None = None,
+    legacy: bool = True,
     **limits: Unpack[LimitOptions],
 ) -> None:
     """Serve `server` to the client at this process's stdin and stdout, until it leaves.
@@ -74,6 +77,8 @@ async def serve_stdio(
         grace_seconds: how long the end may take.
         handle_signals: stop on SIGINT and SIGTERM; a second one ends the process at once.
         stop: an event that stops it when set.
+        legacy: whether clients of 2025 are served, too: protocol versions `2025-11-25` and
+            `2025-06-18`, from their `initialize` on.
         limits: any of `genmcp.limits.Limits` but `body_timeout_seconds`. One client is one
             caller, which is limited only where it is asked for. `max_body_bytes` is how
             long a line may be.
@@ -99,6 +104,7 @@ async def serve_stdio(
         secret_key=secret_key,
         observers=observers,
         grace_seconds=grace_seconds,
+        legacy=legacy,
         **limits,
     )
     if (stdin is None) is not (stdout is None):
@@ -125,6 +131,7 @@ def make_connector(
     secret_key: str | bytes | Sequence[str | bytes] | None = None,
     observers: Iterable[Observer] = (),
     grace_seconds: float = GRACE_SECONDS,
+    legacy: bool = True,
     **limits: Unpack[LimitOptions],
 ) -> Callable[[ReceiveStream, SendStream], Connection]:
     """Return what makes the connection to a client, of its two streams.
@@ -145,8 +152,9 @@ def make_connector(
         raise ValueError(f"grace_seconds must be a number from 0 on, got {grace_seconds!r}")
     checked = Limits(**limits).fill_in(limited_by_default=False)
     keyring = make_keyring(secret_key)
+    load(mcp)
     mux = Mux(server, keyring=keyring, limits=checked, observers=observers)
-    inbound = LineInbound(server.methods(), checked)
+    inbound = LineInbound(server.methods(), checked, ReceivedEarlier if legacy else None)
 
     def make(stdin: ReceiveStream, stdout: SendStream) -> Connection:
         return Connection(

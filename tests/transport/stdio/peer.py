@@ -13,6 +13,8 @@ from trio.testing import lockstep_stream_one_way_pair, memory_stream_one_way_pai
 from genmcp import serve_stdio
 from genmcp.server import Server
 
+HANG_GUARD_SECONDS = 3_600  # of a clock that jumps; longer than anything waits
+
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -97,7 +99,7 @@ async def connected(
             peer.ended.set()
             await stdout.aclose()
 
-    with trio.fail_after(300):
+    with trio.fail_after(HANG_GUARD_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(serve)
             yield peer

@@ -45,7 +45,13 @@ async def test_discovery_is_the_first_exchange(autojump_clock: Any) -> None:
         await peer.send(request(1, "server/discover"))
         answer = await peer.receive()
     assert answer["id"] == 1
-    assert answer["result"]["supportedVersions"] == ["2026-07-28"]
+    assert answer["result"]["supportedVersions"] == ["2026-07-28", "2025-11-25", "2025-06-18"]
+
+
+async def test_without_legacy_discovery_names_one_version(autojump_clock: Any) -> None:
+    async with connected(make_suite(), legacy=False) as peer:
+        await peer.send(request(1, "server/discover"))
+        assert (await peer.receive())["result"]["supportedVersions"] == ["2026-07-28"]
 
 
 async def test_a_call_that_waits_holds_up_nothing(autojump_clock: Any) -> None:
@@ -307,9 +313,11 @@ async def test_request_that_is_too_long_is_refused_under_its_id(autojump_clock: 
     assert (refused["id"], refused["error"]["data"]["limit"]) == ("big", 300)
 
 
-async def test_initialize_is_told_which_version_is_served(autojump_clock: Any) -> None:
+async def test_without_legacy_initialize_is_told_which_version_is_served(
+    autojump_clock: Any,
+) -> None:
     params = {"protocolVersion": "2025-11-25", "capabilities": {}}
-    async with connected(make_suite()) as peer:
+    async with connected(make_suite(), legacy=False) as peer:
         message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
         await peer.send(message)
         answer = await peer.receive()

@@ -68,7 +68,7 @@ ROWS = [row for area in AREAS for row in area.ROWS if is_about_the_body(row)]
 
 async def converse(request: Request) -> list[Any]:
     """Return what is said to a request, up to the end of what can be said."""
-    async with connected(Endpoints().full.mux.server, secret_key=KEY) as peer:
+    async with connected(Endpoints().full.mux.server, secret_key=KEY, legacy=False) as peer:
         await peer.send(request.body + b"\n")
         await wait_all_tasks_blocked()
         await trio.sleep(60)

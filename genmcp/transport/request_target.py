@@ -1,6 +1,7 @@
 """The target of an HTTP/1 request, in both the forms an origin server must take.
 
-Layer: transport; pure. `genmcp.transport.runner.http1` asks it about each request.
+Layer: transport; pure. Both servers ask it about each request. It is in neither of them,
+as importing one would import all of Hypercorn.
 """
 
 from __future__ import annotations
