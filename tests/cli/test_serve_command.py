@@ -101,9 +101,11 @@ class Process:
         """Wait until the log has it: another process has no event to wait for."""
         until = time.monotonic() + HANG_GUARD_SECONDS
         while time.monotonic() < until:
+            # In this order: it may say so as the last thing before it ends.
+            runs = self.popen.poll() is None
             if found := re.search(pattern, self.log.read_text(encoding="utf-8")):
                 return found
-            assert self.popen.poll() is None, self.log.read_text(encoding="utf-8")
+            assert runs, self.log.read_text(encoding="utf-8")
             time.sleep(0.02)
         raise AssertionError(f"no {pattern} in: {self.log.read_text(encoding='utf-8')}")
 

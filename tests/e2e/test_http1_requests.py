@@ -231,6 +231,7 @@ async def test_what_follows_a_call_that_was_ended_is_answered(name: str) -> None
         assert received.index(b"-32603") < received.index(b'"slow"') < received.index(b'"echo"')
 
 
+@pytest.mark.usefixtures("unhurried_answers")
 async def test_a_client_that_half_closes_behind_several_calls_gets_all_their_answers() -> None:
     async with serving(SUITE) as server, await connect(server) as stream:
         await stream.send_all(call("slow") * 5 + call("echo"))

@@ -144,6 +144,7 @@ async def test_a_drained_stream_ends_whole_and_an_idle_connection_at_once(
         await server.ended.wait()
 
 
+@pytest.mark.usefixtures("unhurried_answers")
 async def test_a_client_that_has_said_all_gets_its_answer(certificate: Path) -> None:
     async def slow(scope: Any, receive: Any, send: Any) -> None:
         await trio.sleep(0.02)

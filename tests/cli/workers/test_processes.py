@@ -125,8 +125,10 @@ class Server:
 
     def wait_for(self, pattern: str) -> re.Match[str]:
         def find() -> re.Match[str] | None:
+            # In this order: it may say so as the last thing before it ends.
+            runs = self.popen.poll() is None
             found = re.search(pattern, self.read_log())
-            assert found or self.popen.poll() is None, self.read_log()
+            assert found or runs, self.read_log()
             return found
 
         found: re.Match[str] = wait_until(find, self.read_log)
