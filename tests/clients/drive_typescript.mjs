@@ -16,13 +16,15 @@ function say(said) {
   process.stdout.write(JSON.stringify(said) + '\n');
 }
 
+// A step that takes too long is the last: those behind it would most likely hang as well.
 async function take(step, act) {
-  let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not over after ${SECONDS} s`)), SECONDS * 1000);
-  });
+  const timer = setTimeout(() => {
+    say({ step, failed: `not over after ${SECONDS} s` });
+    process.exitCode = 1;
+    process.stdout.write('', () => process.exit());
+  }, SECONDS * 1000);
   try {
-    const found = await Promise.race([act(), late]);
+    const found = await act();
     say({ step, found });
     return true;
   } catch (error) {

@@ -6,6 +6,7 @@ Imports nothing of genmcp, and of others only what every version of the client b
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -25,10 +26,16 @@ def say(**said: Any) -> None:
 
 
 async def take(step: str, act: Callable[[], Awaitable[Any]], *, seconds: float = SECONDS) -> bool:
-    """Take a step, and say what came of it; return whether it was taken."""
+    """Take a step, and say what came of it; return whether it was taken.
+
+    One that takes too long is the last: those behind it would most likely hang as well.
+    """
     try:
         with anyio.fail_after(seconds):
             found = await act()
+    except TimeoutError:
+        say(step=step, failed=f"not over after {seconds} s")
+        os._exit(1)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is what came of it
         say(step=step, failed=f"{type(error).__name__}: {error}")
         return False
