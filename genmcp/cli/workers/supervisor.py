@@ -89,7 +89,7 @@ class Supervisor:
                 nursery.start_soon(self._keep, number)
                 if number == 1:
                     await self._settled[number].wait()
-                if stop.is_set():
+                if self._ending:
                     break
             else:
                 nursery.start_soon(self._announce_all)
@@ -112,7 +112,7 @@ class Supervisor:
     async def _announce_all(self) -> None:
         for settled in self._settled.values():
             await settled.wait()
-        if self._report is not None and not self._stop.is_set():
+        if self._report is not None and not self._ending:
             self._announce(self._report)
 
     async def _keep(self, number: int) -> None:
