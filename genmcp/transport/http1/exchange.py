@@ -100,7 +100,8 @@ class Http1Exchange(Exchange):
             await self._connection.send(data)
         except (OSError, trio.ClosedResourceError) as error:
             raise ClientGone from error
-        if not isinstance(parts[-1], Head | Chunk):
+        # A tuple: a union would be made anew each time.
+        if not isinstance(parts[-1], (Head, Chunk)):
             self.finished = True
             return
         # A send that goes out at once passes through no checkpoint. One that is followed
