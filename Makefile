@@ -38,6 +38,11 @@ test: $(VENV)/.dev ## install what is needed and run the tests (ARGS= for pytest
 conformance: $(VENV)/.dev ## run the official conformance suite against the fixture server
 	@$(BIN)/python -m tests.conformance.run
 
+# In two steps, so that what cannot be installed fails there and is not left out.
+clients: $(VENV)/.dev ## install further official clients into build/clients, and test with all
+	@$(BIN)/python -m tests.clients.environments
+	@$(BIN)/pytest $(ARGS) tests/clients/check_*.py
+
 fuzz: $(VENV)/.dev ## attack both front doors, a minute each (ARGS='--seed 7' to repeat)
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
@@ -106,7 +111,8 @@ test-wheel: wheel ## install the built wheel elsewhere and run the tests against
 	@cd $(WHEEL_TEST)/source && GENMCP_TESTED_AS=wheel ../venv/bin/pytest $(ARGS)
 
 # Resolved anew from pyproject.toml, in a throw-away environment: run.txt is what the
-# package needs and what installs it, dev.txt has all of that and the tools. To be run
+# package needs and what installs it, dev.txt has all of that and the tools; the client of
+# `make clients` that excludes the one in dev.txt has an environment of its own. To be run
 # with the oldest Python around, such as a distribution's 3.11.2: a newest version may
 # want a later one.
 lock: $(BIN)/python ## write requirements/*.txt anew, with the newest versions allowed
@@ -118,13 +124,19 @@ lock: $(BIN)/python ## write requirements/*.txt anew, with the newest versions a
 	@$(FREEZE) >build/lock/run.txt
 	@build/lock/bin/python $(PIP_INSTALL) --group dev -c build/lock/run.txt
 	@$(FREEZE) >build/lock/dev.txt
-	@mv build/lock/run.txt build/lock/dev.txt requirements/
+	@rm -rf build/lock/client
+	@$(BIN)/python -m venv build/lock/client
+	@build/lock/client/bin/python $(PIP_INSTALL) --upgrade pip
+	@build/lock/client/bin/python $(PIP_INSTALL) 'mcp<2'
+	@{ echo '# Written by `make lock`.' && build/lock/client/bin/python -m pip freeze; } \
+		>build/lock/client-python-1.txt
+	@mv build/lock/*.txt requirements/
 
 clean: ## remove everything that was built or installed
 	@rm -rf $(VENV) build dist site .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache .cache
 
-.PHONY: help run test conformance matrix bench fuzz soak check lint format types pyright mypy layers docs coverage wheel test-wheel lock clean
+.PHONY: help run test conformance clients matrix bench fuzz soak check lint format types pyright mypy layers docs coverage wheel test-wheel lock clean
 
 $(BIN)/python:
 	@if [ -n "$(PYTHON)" ]; then set -- $(PYTHON); else set -- $(PYTHONS); fi; \

@@ -19,6 +19,7 @@ import attrs
 from genmcp.answers import NO_ANSWERS
 from genmcp.caller import CallerFacts
 from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.v2607.fields import with_members
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+_NO_PROGRESS: Final = mcp.ProgressNotification(
+    params=mcp.ProgressNotificationParams(progress_token=0, progress=0)
+)
 _SEVERITY: Final[dict[str, int]] = {
     level: rank for rank, level in enumerate(get_args(mcp.LoggingLevel))
 }
@@ -106,13 +110,15 @@ class Channel(CallerFacts, ABC):
             await self._checkpoint()
             return False
         self._last_progress = progress
-        return await self.deliver(
-            mcp.ProgressNotification(
-                params=mcp.ProgressNotificationParams(
-                    progress_token=token, progress=progress, total=total, message=message
-                )
-            )
+        # All of it was checked just now.
+        params = with_members(
+            _NO_PROGRESS.params,
+            progress_token=token,
+            progress=progress,
+            total=total,
+            message=message,
         )
+        return await self.deliver(with_members(_NO_PROGRESS, params=params))
 
     async def send_log(self, level: mcp.LoggingLevel, data: Any, logger: str | None = None) -> bool:
         """Send a log record, if the client asked for this severity.

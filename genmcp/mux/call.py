@@ -19,7 +19,6 @@ Cancelling the host reaches none of it: a call ends by `client_gone`, `stop` or
 
 from __future__ import annotations
 
-import functools
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +70,7 @@ class Call:
         self.last_write = self._record.started_at
         """When something was last written, in trio's time; at first, when it began."""
         self._turns = Turns()
+        self._mailbox: Mailbox | None = None
         self._over = False
         self._aborted = False
         self._stage: Stage | None = None
@@ -79,10 +79,12 @@ class Call:
         self._children: set[HandlerScope] = set()
         self._children_ended: trio.lowlevel.ParkingLot | None = None
 
-    @functools.cached_property
+    @property
     def mailbox(self) -> Mailbox:
         """The messages posted to it."""
-        return Mailbox(self._mux.limits.max_queued_messages)
+        if self._mailbox is None:
+            self._mailbox = Mailbox(self._mux.limits.max_queued_messages)
+        return self._mailbox
 
     @property
     def over(self) -> bool:

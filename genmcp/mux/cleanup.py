@@ -95,8 +95,9 @@ class HandlerScope:
     @property
     def torn(self) -> bool:
         """Whether a coroutine has left scopes of its own open: this task is of no more use."""
-        task = trio.lowlevel.current_task()
-        return self._nests() or getattr(task, "_cancel_status", None) is not self._status
+        task: Any = trio.lowlevel.current_task()
+        nests = len(task.child_nurseries) > self._outer_nurseries
+        return nests or getattr(task, "_cancel_status", None) is not self._status
 
     @contextmanager
     def open(self) -> Generator[HandlerScope]:

@@ -169,19 +169,25 @@ class Mux:
 
         What cannot be cut off keeps its call open: a thread that does not return, a
         shield of the handler's own, a handler that swallows every cancellation.
+
+        Cancellation: the calls go on, for whoever drains anew with less time; but if the
+        time is over, they are cut off.
         """
         self._draining = True
         now = trio.current_time()
-        await self._stop([call for call in self._calls if call.closing_result() is not None])
         spare = max(grace_seconds - self.limits.cleanup_seconds, grace_seconds / 2)
-        with trio.move_on_at(now + spare):
-            await self._wait_until_idle()
-        if self._calls:
-            _log.info("stopping %d open calls", len(self._calls))
-        with trio.move_on_at(now + grace_seconds):
-            await self._stop(tuple(self._calls))
-            await self._wait_until_idle()
-        self.abort()
+        try:
+            await self._stop([call for call in self._calls if call.closing_result() is not None])
+            with trio.move_on_at(now + spare):
+                await self._wait_until_idle()
+            if self._calls:
+                _log.info("stopping %d open calls", len(self._calls))
+            with trio.move_on_at(now + grace_seconds):
+                await self._stop(tuple(self._calls))
+                await self._wait_until_idle()
+        finally:
+            if trio.current_time() >= now + grace_seconds:
+                self.abort()
 
     def abort(self) -> None:
         """Cut every open call off at once."""

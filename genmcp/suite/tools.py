@@ -62,7 +62,8 @@ class ToolsPage(Page):
         if isinstance(request, mcp.ListToolsRequest):
             return await self._list(request, channel)
         call = cast("mcp.CallToolRequest[Any]", request)
-        served = await self._find(call.params.name, channel)
+        name = call.params.name
+        served = self._served.get(name) or await self._find_added(name, channel)
         channel.notes.served_target = served.name
         return await start_call(served, call, channel).start(call, self._invalid_arguments)
 
@@ -100,10 +101,8 @@ class ToolsPage(Page):
             ttl_ms=hints.ttl_ms,
         )
 
-    async def _find(self, name: str, channel: Channel) -> ServedTool:
-        served = self._served.get(name)
-        if served is not None:
-            return served
+    async def _find_added(self, name: str, channel: Channel) -> ServedTool:
+        """Return the tool of this name that an extension gives this caller."""
         for extension in self._extensions:
             for tool in await _ask(extension, channel):
                 if tool.name == name:

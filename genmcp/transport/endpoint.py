@@ -122,9 +122,11 @@ class Endpoint:
         if exchange.verb != "POST" and self.legacy is not None:
             await self.legacy.serve_verb(exchange.scope, exchange, access)
             return
-        body = await self._read_body(exchange)
+        body = exchange.take_body(self.inbound.max_body_bytes)
         if body is None:
-            return
+            body = await self._read_body(exchange)
+            if body is None:
+                return
         received = self.inbound.read_body(
             exchange.headers, body, access=access, client_address=exchange.client_address
         )

@@ -141,10 +141,6 @@ class Exchange(Sink):
             BadBodyError: what it sent cannot be read.
         """
 
-    def _take_whole(self) -> bytes | None:
-        """Return the whole body if it is here already; it is read then."""
-        return None
-
     @abstractmethod
     async def _send(self, parts: Sequence[Part]) -> None:
         """Send these parts; set `responded` before the first byte goes out.
@@ -167,6 +163,14 @@ class Exchange(Sink):
 
     # -- the body ----------------------------------------------------------------
 
+    def take_body(self, max_bytes: int) -> bytes | None:
+        """Return the whole body if all of it is here already, and no more than that.
+
+        Most often it is, and then nothing has to be waited for; otherwise `read_body` is
+        still to be asked.
+        """
+        return None
+
     async def read_body(self, *, max_bytes: int, timeout_seconds: float) -> bytes:
         """Return the whole body.
 
@@ -176,11 +180,6 @@ class Exchange(Sink):
             BadBodyError: it cannot be read.
             trio.TooSlowError: it was not there within `timeout_seconds`.
         """
-        whole = self._take_whole()
-        if whole is not None:
-            if len(whole) > max_bytes:
-                raise BodyTooLargeError
-            return whole
         pieces: list[bytes] = []
         size = 0
         with trio.fail_after(timeout_seconds):

@@ -25,6 +25,8 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _listeners: Final[list[Callable[[], None]]] = []
 # What was there before the first listener, for the last one to put back.
 _before: Final[dict[signal.Signals, Any]] = {}
+# Those that came while listeners were told of the first.
+_heard: Final[list[int]] = []
 
 
 @contextmanager
@@ -38,7 +40,7 @@ def stopping_on_signals(
     Args:
         stop: is set by the event loop this is entered in.
         heard: called before, and even if that loop is stuck: on the main thread, between
-            any two steps of it.
+            any two steps of it. No second signal ends the process before it has returned.
 
     Raises:
         RuntimeError: this is not the main thread.
@@ -68,10 +70,19 @@ def stopping_on_signals(
                 signal.signal(one, handler)
 
 
-def _hear(_number: int, _frame: FrameType | None) -> None:
-    # The default action, not an exception: it ends a process whose event loop is stuck, or
-    # waits for a thread.
-    for one in _SIGNALS:
-        signal.signal(one, signal.SIG_DFL)
-    for listener in tuple(_listeners):
-        listener()
+def _hear(number: int, _frame: FrameType | None) -> None:
+    _heard.append(number)
+    if len(_heard) > 1:
+        return  # in the midst of the first, which goes on when this returns
+    try:
+        for listener in tuple(_listeners):
+            listener()
+    finally:
+        # The default action, not an exception: it ends a process whose event loop is stuck,
+        # or waits for a thread. Not before: those who were to be told would not be.
+        for one in _SIGNALS:
+            signal.signal(one, signal.SIG_DFL)
+        more = _heard[1:]
+        _heard.clear()
+    for second in more[:1]:
+        signal.raise_signal(second)

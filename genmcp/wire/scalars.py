@@ -63,7 +63,7 @@ def read_anything(value: Any, _type: Any) -> Any:
     return value
 
 
-def read_object(value: object, _type: Any) -> dict[str, Any]:
+def read_object(value: Any, _type: Any) -> dict[str, Any]:
     """Take an object with any members."""
     if type(value) is not dict:
         raise WrongValue(f"expected an object, got {describe(value)}")

@@ -86,7 +86,7 @@ def _writer_of(cls: Any) -> Writer:
 
     def write_open(value: Any) -> dict[str, Any]:
         done: dict[str, Any] = {**constants, **write_members(value)}
-        extra = cast("Mapping[str, Any]", value.extra)
+        extra: Mapping[str, Any] = value.extra
         if extra:
             clash = known & extra.keys()
             if clash:

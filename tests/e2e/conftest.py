@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import genmcp.transport.http1.connection as http1_connection
+import genmcp.transport.runner.connection as runner_connection
 import genmcp.transport.serving as served
 from tests.e2e import raw_http
 from tests.e2e.tls import write_certificate
@@ -40,6 +42,13 @@ def front(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
         # What `serve` runs where nothing else is asked for.
         monkeypatch.setattr(served, "_run_native", served._run_hypercorn)
     return name
+
+
+@pytest.fixture
+def unhurried_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let whoever half-closes wait for an answer as long as a busy machine may need."""
+    for module in (http1_connection, runner_connection):
+        monkeypatch.setattr(module, "_HALF_CLOSED_SECONDS", raw_http.HANG_GUARD_SECONDS)
 
 
 @pytest.fixture(scope="session")

@@ -207,6 +207,16 @@ async def read_all(stream: trio.abc.ReceiveStream) -> bytes:
     return received
 
 
+async def read_until(stream: trio.abc.ReceiveStream, end: bytes) -> bytes:
+    """Read until `end` has come, in however many pieces it does."""
+    received = b""
+    while end not in received:
+        piece = await stream.receive_some()
+        assert piece, f"the server hung up after {received!r}"
+        received += piece
+    return received
+
+
 async def say(server: Running, data: bytes) -> bytes:
     """Send `data` and nothing more; return all that comes back."""
     async with await connect(server) as stream:

@@ -25,6 +25,7 @@ from tests.e2e.raw_http import (
     hello,
     read_all,
     read_status,
+    read_until,
     running,
 )
 
@@ -53,7 +54,7 @@ async def test_each_newcomer_of_a_burst_needs_an_idle_connection_of_its_own() ->
 
 async def ask_over(stream: trio.SocketStream) -> bytes:
     await stream.send_all(GET)
-    return bytes(await stream.receive_some())
+    return await read_until(stream, b"\r\n\r\n")
 
 
 async def test_a_refusal_arrives_however_slowly_the_request_is_sent() -> None:

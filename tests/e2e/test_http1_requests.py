@@ -22,6 +22,7 @@ from tests.e2e.raw_http import (
     hello,
     read_all,
     read_status,
+    read_until,
     running,
 )
 
@@ -219,22 +220,19 @@ async def test_a_call_that_tears_its_task_apart_costs_no_other_call() -> None:
             assert b"error" not in received
         async with await connect(server) as stream:
             await stream.send_all(call("echo"))
-            assert b'"echo"' in await stream.receive_some()
+            await read_until(stream, b'"echo"')
 
 
 @pytest.mark.parametrize("name", ["close", "exit"])
 async def test_what_follows_a_call_that_was_ended_is_answered(name: str) -> None:
     async with serving(SUITE) as server, await connect(server) as stream:
         await stream.send_all(call(name) + call("slow") + call("echo"))
-        received = b""
-        while b'"echo"' not in received:
-            data = await stream.receive_some()
-            assert data
-            received += data
+        received = await read_until(stream, b'"echo"')
         assert received.count(b"HTTP/1.1 ") == 3
         assert received.index(b"-32603") < received.index(b'"slow"') < received.index(b'"echo"')
 
 
+@pytest.mark.usefixtures("unhurried_answers")
 async def test_a_client_that_half_closes_behind_several_calls_gets_all_their_answers() -> None:
     async with serving(SUITE) as server, await connect(server) as stream:
         await stream.send_all(call("slow") * 5 + call("echo"))
@@ -251,7 +249,7 @@ async def test_a_body_in_a_hundred_thousand_chunks_is_read() -> None:
         chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in padded)
         await stream.send_all(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks)
         await stream.send_all(b"0\r\n\r\n")
-        assert b'"echo"' in await stream.receive_some()
+        await read_until(stream, b'"echo"')
 
 
 async def test_head_of_the_endpoint_is_refused_without_a_body() -> None:

@@ -14,6 +14,7 @@ from mcp import Client
 
 from genmcp import mcp
 from genmcp.transport.serve import serve
+from tests.e2e.raw_http import read_until
 from tests.legacy.client import HEADERS, NOVEMBER
 from tests.legacy.server import Served
 
@@ -121,15 +122,6 @@ class Wire:
                 b"mcp-session-id: %s\r\nlast-event-id: %s\r\n\r\n" % (self._session, event_id)
             )
             return await read_until(stream, b"\r\n0\r\n\r\n")
-
-
-async def read_until(stream: trio.SocketStream, end: bytes) -> bytes:
-    data = b""
-    while end not in data:
-        piece = await stream.receive_some()
-        assert piece, f"the server hung up after {data!r}"
-        data += piece
-    return data
 
 
 async def test_a_call_outlives_its_connection_and_its_client_comes_back(running: Running) -> None:

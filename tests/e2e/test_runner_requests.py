@@ -87,6 +87,7 @@ async def test_bytes_behind_the_last_request_change_nothing_of_its_answer(last: 
         assert told.endswith(b"\r\n\r\nhello")
 
 
+@pytest.mark.usefixtures("unhurried_answers")
 async def test_a_client_that_half_closes_gets_what_is_answered_quickly() -> None:
     async def brief(scope: Any, receive: Any, send: Any) -> None:
         assert scope["type"] == "http"

@@ -27,7 +27,7 @@ from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.port_config import PortConfig
 from genmcp.transport.serve import EndpointOptions, ListenOptions, PortOptions, serve
 from genmcp.transport.serving import make_endpoint
-from tests.e2e.raw_http import HANG_GUARD_SECONDS
+from tests.e2e.raw_http import HANG_GUARD_SECONDS, read_status, read_until
 
 KEY = "k" * 32
 META: dict[str, Any] = {
@@ -475,5 +475,5 @@ async def test_the_host_in_the_target_is_the_one_that_counts(
         port = int(server.urls[0].split(":")[2].partition("/")[0])
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
             await stream.send_all(b"POST %s HTTP/1.1\r\n%s\r\n" % (target.encode(), head) + body)
-            answer = await stream.receive_some()
-    assert int(answer.split(b" ")[1]) == status
+            answer = await read_until(stream, b"\r\n\r\n")
+    assert read_status(answer) == status

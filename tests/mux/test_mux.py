@@ -103,6 +103,35 @@ async def test_drain_cuts_off_what_does_not_end_in_time(
     assert trio.current_time() - started == pytest.approx(4)
 
 
+@pytest.mark.parametrize(("seconds", "open_calls"), [(60, 1), (2, 0), (0, 0), (-1, 0)])
+async def test_drain_that_is_cancelled_cuts_off_what_is_left_if_its_time_is_over(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery, seconds: float, open_calls: int
+) -> None:
+    async def handle(channel: Channel) -> Any:
+        channel.start_soon(clean_up_for_ever)
+        await trio.sleep_forever()
+
+    async def clean_up_for_ever() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            await trio.sleep_forever()
+
+    server = HandlerServer(handle)
+    call, _, mux = open_call(server, mux=Mux(server, limits=Limits(cleanup_seconds=1_000)))
+    nursery.start_soon(call.run)
+    await wait_all_tasks_blocked()
+    try:
+        # At the moment its own time is over at the latest, as on a machine that is busy.
+        with trio.move_on_after(max(0, min(seconds, 2))) as scope:
+            await mux.drain(seconds)
+        assert scope.cancelled_caught
+        await wait_all_tasks_blocked()
+        assert mux.open_calls == open_calls
+    finally:
+        mux.abort()
+
+
 async def test_drain_does_not_wait_for_a_client_that_does_not_read(
     autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
 ) -> None:

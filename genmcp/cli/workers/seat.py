@@ -83,10 +83,11 @@ class Seat:
     def _listen(self) -> None:
         told = self._hear() == STOP
         self._tell()
-        # Told to stop, and then left: a second signal has ended the supervisor. Left only,
-        # this process has its grace time.
-        if told and self._hear() != STOP:
-            os._exit(1)
+        # Told to stop (more than once, it may be), and then left: a second signal has ended
+        # the supervisor. Left only, this process has its grace time.
+        while told:
+            if self._hear() != STOP:
+                os._exit(1)
 
     def _hear(self) -> bytes:
         try:

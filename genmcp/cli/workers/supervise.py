@@ -46,7 +46,13 @@ async def supervise(command: Sequence[str], count: int, config: PortConfig) -> i
         RuntimeError: this is not the main thread.
     """
     stop = trio.Event()
-    with stopping_on_signals(stop):
+    supervisor: Supervisor | None = None
+
+    def tell_workers() -> None:
+        if supervisor is not None:
+            supervisor.tell_workers_to_stop()
+
+    with stopping_on_signals(stop, heard=tell_workers):
         async with holding(config) as held, trio.open_nursery() as nursery:
             nursery.start_soon(_close_when_told, held, stop)
             secret_key = _make_key(count)

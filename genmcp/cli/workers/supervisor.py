@@ -71,6 +71,7 @@ class Supervisor:
         self._report: Report | None = None
         self._settled = {number: trio.Event() for number in range(1, count + 1)}
         self._empty = trio.lowlevel.ParkingLot()
+        self._told = False
         self._status = 0
 
     async def run(self, stop: trio.Event) -> int:
@@ -88,25 +89,39 @@ class Supervisor:
                 nursery.start_soon(self._keep, number)
                 if number == 1:
                     await self._settled[number].wait()
-                if stop.is_set():
+                if self._ending:
                     break
             else:
                 nursery.start_soon(self._announce_all)
         return self._status
 
+    def tell_workers_to_stop(self) -> None:
+        """Have all workers end in good order, and replace none. Fit for signal handlers.
+
+        `stop` must follow. It comes by the event loop, and a second signal may end this
+        process before that gets to it: workers that were not told would go on without it.
+        """
+        self._told = True
+        for worker in tuple(self._workers.values()):
+            worker.tell_to_stop()
+
+    @property
+    def _ending(self) -> bool:
+        return self._told or self._stop.is_set()
+
     async def _announce_all(self) -> None:
         for settled in self._settled.values():
             await settled.wait()
-        if self._report is not None and not self._stop.is_set():
+        if self._report is not None and not self._ending:
             self._announce(self._report)
 
     async def _keep(self, number: int) -> None:
         """Have a worker of this number run, one after the other."""
         restarts = Restarts()
-        while not self._stop.is_set():
+        while not self._ending:
             began = trio.current_time()
             served, status, ended = await self._run_one(number)
-            if self._stop.is_set():
+            if self._ending:
                 return
             if not self._settled[number].is_set():
                 # It has said why; and the others would fare no better.
@@ -135,7 +150,7 @@ class Supervisor:
         """Return whether a worker came to serve, and what it ended with."""
         self._workers[number] = worker
         try:
-            if self._stop.is_set():
+            if self._ending:
                 worker.tell_to_stop()
             report = await worker.wait_until_ready()
             if report is not None:
@@ -161,8 +176,7 @@ class Supervisor:
         await self._stop.wait()
         for settled in self._settled.values():
             settled.set()
-        for worker in tuple(self._workers.values()):
-            worker.tell_to_stop()
+        self.tell_workers_to_stop()
         with trio.move_on_after(self._grace_seconds):
             while self._workers:
                 await self._empty.park()

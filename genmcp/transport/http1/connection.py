@@ -285,6 +285,10 @@ class Connection:
 
     def read_ahead(self) -> None:
         """From now on, see at once when the client leaves."""
+        # Given back now, for later there would be holes between what stays.
+        self._requests.rest()
+        if self._current is not None:
+            self._current.rest()
         self._inflow.read_ahead()
 
     # -- for the door --------------------------------------------------------------
@@ -308,9 +312,7 @@ class Connection:
             return
         # It has gone on for as long as it takes the door to come round, and may be one of
         # thousands that stay open.
-        self._requests.rest()
-        if self._current is not None:
-            self._current.rest()
+        self._requests.forget()
         if call.over or call.writing:
             return
         if now >= max(call.last_write, self._kept_alive) + self._keepalive_seconds:

@@ -66,12 +66,13 @@ class Http1Exchange(Exchange):
         """See `Exchange`."""
         return self._connection.describe(self.request)
 
-    def _take_whole(self) -> bytes | None:
+    def take_body(self, max_bytes: int) -> bytes | None:
         """See `Exchange`."""
-        if self._body_read or not self.request.complete:
+        request = self.request
+        if self._body_read or not request.complete or request.size > max_bytes:
             return None
         self._body_read = True
-        return self.request.take()
+        return request.take()
 
     async def _drain(self) -> bool:
         """See `Exchange`; a body that waits for a word is not asked for."""
@@ -99,7 +100,8 @@ class Http1Exchange(Exchange):
             await self._connection.send(data)
         except (OSError, trio.ClosedResourceError) as error:
             raise ClientGone from error
-        if not isinstance(parts[-1], Head | Chunk):
+        # A tuple: a union would be made anew each time.
+        if not isinstance(parts[-1], (Head, Chunk)):
             self.finished = True
             return
         # A send that goes out at once passes through no checkpoint. One that is followed

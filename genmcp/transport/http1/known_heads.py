@@ -81,14 +81,16 @@ class KnownHead:
 class KnownHeads:
     """The heads that one connection had last.
 
-    Of a client that never sends one twice (a trace in each of them), no more are kept.
+    The first is not kept: what opens a stream is often alone on its connection. And of a
+    client that never sends one twice (a trace in each of them), none are after a while.
     """
 
-    __slots__ = ("_heads", "_in_vain")
+    __slots__ = ("_heads", "_in_vain", "_kept_alive")
 
     def __init__(self) -> None:
         self._heads: list[KnownHead] = []
         self._in_vain = 0
+        self._kept_alive = False
 
     def find(self, data: bytes) -> tuple[KnownHead, bytes] | None:
         """Return the head and the body, if `data` is one request with a head that is known."""
@@ -113,6 +115,9 @@ class KnownHeads:
         Returns:
             Those of the headers that matter, if they were looked for.
         """
+        if not self._kept_alive:
+            self._kept_alive = True
+            return None
         head = data[: len(data) - size]
         if len(head) > _MOST_BYTES or self._in_vain >= _MOST_IN_VAIN:
             return None

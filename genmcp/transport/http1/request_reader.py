@@ -168,9 +168,12 @@ class RequestReader:
         """Whether a body is still arriving."""
         return self._current is not None
 
-    def rest(self) -> None:
-        """Give back what reading takes, as far as it goes: nothing may come for long."""
+    def forget(self) -> None:
+        """Give back the heads that were read: the same ones will not come for long."""
         self._known.forget()
+
+    def rest(self) -> None:
+        """Give back what only reading takes, as far as it goes."""
         # Between two requests a parser is as good as new.
         if not (self._begun or self.in_body or self._strange_verb or self.failure):
             self._headers = []

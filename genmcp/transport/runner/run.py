@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from genmcp.transport.runner.application import ASGIApp
 
 _CANCELLED_GRACE_SECONDS: Final = 1.0
-# The rest of the grace time is for what draining ended to leave, and for the lifespan.
-_DRAIN_SHARE: Final = 0.9
+# The rest of the grace time is for the lifespan; and of that share, for what draining ended
+# to leave.
 _CONNECTIONS_SHARE: Final = 0.95
+_DRAIN_SHARE: Final = 0.95
 # However little is left, for a lifespan that needs no more than a turn.
 _LEAST_LIFESPAN_SECONDS: Final = 0.1
 
@@ -61,7 +62,7 @@ async def run_asgi(
         drain: told when a shutdown begins, with the seconds it has: most of the grace
             time. It should end what would not end by itself, and return when that has
             ended. Cancelled and awaited anew, with less time, if this is cancelled
-            meanwhile.
+            meanwhile; and with none, to cut off what is left, if it does not return in time.
         stop: begins the shutdown when it is set.
         task_status: for `nursery.start`.
 
@@ -166,15 +167,19 @@ class _Runner:
 
     async def _run_drain(self, drain: Callable[[float], Awaitable[None]]) -> None:
         while True:
-            with trio.CancelScope() as self._draining:
+            until = self._answering.deadline
+            seconds = (until - trio.current_time()) * _DRAIN_SHARE
+            # Shielded from the end of the answers, which on a busy machine is seen together
+            # with that of the drain: what nobody cut off would have its clean-up time then.
+            with trio.CancelScope(shield=True, deadline=until) as self._draining:
                 try:
-                    await drain((self._until - trio.current_time()) * _DRAIN_SHARE)
+                    await drain(seconds)
                 except BaseException as error:
                     # A shutdown is the last thing to fail at.
                     if not is_crash(error):
                         raise
                     logger.exception("Draining failed; the shutdown goes on")
-            if not self._draining.cancelled_caught:
+            if not self._draining.cancelled_caught or seconds <= 0:
                 return
 
     async def _end_lifespan(self) -> None:

@@ -80,6 +80,9 @@ class Stage:
         self.at.append(trio.current_time())
         return worker
 
+    def tell_workers_to_stop(self) -> None:
+        self._supervisor.tell_workers_to_stop()
+
     async def run(self) -> None:
         self.status = await self._supervisor.run(self.stop)
 
@@ -228,6 +231,20 @@ async def test_stopped_while_one_starts_it_is_told_and_none_follows() -> None:
         assert stage.started[0].told == 1
     assert stage.status == 0
     assert stage.announced == []
+
+
+@pytest.mark.parametrize("serving", [True, False])
+async def test_what_ends_because_it_was_told_is_not_replaced_before_the_stop_is_known(
+    *, serving: bool
+) -> None:
+    async with supervised(2, serve=serving) as stage:
+        numbers = stage.numbers()
+        stage.tell_workers_to_stop()
+        assert [worker.told for worker in stage.started] == [1] * len(numbers)
+        await trio.testing.wait_all_tasks_blocked()
+        assert stage.numbers() == numbers
+        assert stage.status is None
+    assert stage.status == 0
 
 
 async def test_stopped_while_one_is_waited_for_it_ends_at_once(

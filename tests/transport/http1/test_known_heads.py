@@ -22,10 +22,15 @@ def sized(body: bytes, *, head: bytes = HEAD, more: bytes = b"") -> bytes:
 
 
 SIZED = sized(b"{}")
+OTHER = sized(b"{}", more=b"Other: yes\r\n")
 
 
 def make_reader() -> RequestReader:
-    return RequestReader(MAX_HEADER_BYTES, MAX_HEADERS)
+    """Return the reader of a connection that has carried a request."""
+    reader = RequestReader(MAX_HEADER_BYTES, MAX_HEADERS)
+    reader.feed(OTHER)
+    reader.requests.clear()
+    return reader
 
 
 def feed(reader: RequestReader, data: bytes) -> IncomingRequest:
@@ -149,10 +154,10 @@ def test_a_connection_that_closes_reads_nothing_more() -> None:
     assert (reader.ended, reader.requests) == (True, [])
 
 
-def test_heads_are_forgotten_at_rest() -> None:
+def test_heads_are_forgotten_when_told() -> None:
     reader = make_reader()
     feed(reader, sized(b"{}"))
-    reader.rest()
+    reader.forget()
     deafen(reader)
     with pytest.raises(AssertionError, match="the parser was asked"):
         reader.feed(sized(b"{}"))
@@ -166,6 +171,14 @@ def test_a_request_that_has_begun_to_arrive_survives_a_rest(at: int) -> None:
     reader.rest()
     reader.feed(SIZED[at:])
     assert [tell(one) for one in reader.requests] == [whole, whole]
+
+
+def test_the_first_head_of_a_connection_is_not_kept() -> None:
+    reader = RequestReader(MAX_HEADER_BYTES, MAX_HEADERS)
+    feed(reader, SIZED)
+    deafen(reader)
+    with pytest.raises(AssertionError, match="the parser was asked"):
+        reader.feed(SIZED)
 
 
 def test_a_client_whose_heads_never_come_again_has_none_kept() -> None:
