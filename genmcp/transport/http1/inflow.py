@@ -74,23 +74,26 @@ class Inflow:
 
     def read_ahead(self) -> None:
         """From now on, let the second task read, so that a client's leaving is seen."""
+        # At once, and not when the second task wakes: the first may read before that.
+        self._reads_ahead = True
         if not self._asked:
             self._asked = True
             self._asking.unpark_all()
 
     async def attend(self) -> None:
         """Be the second task: read once that is asked for, until `end`."""
+        begun = False
         while not self._over:
             if not self._asked:
                 await self._asking.park()
                 continue
             self._asked = False
-            if self._reads_ahead:
+            if begun:
                 # Asked again. If it is at its end, the client had left this request
                 # behind, and gone.
                 await self._on_leaving()
             else:
-                self._reads_ahead = True
+                begun = True
                 await self._read_ahead()
 
     def end(self) -> None:
