@@ -92,6 +92,11 @@ class Call:
         return self._over
 
     @property
+    def running(self) -> bool:
+        """Whether anything of it runs, clean-ups included."""
+        return self._stage is not None
+
+    @property
     def what(self) -> str:
         """Which call this is, for the log: method, target and id."""
         return self._record.what
@@ -145,7 +150,19 @@ class Call:
                 self.client_gone()
             if self._aborted:
                 self.abort()
-            await self._run_handler(stage)
+            try:
+                await stage.scope.run(
+                    self._answer(stage.scope),
+                    on_late=self._log_late_cleanup,
+                    on_block=stage.on_block,
+                )
+            except BaseException as error:
+                # Beside a cancellation only: on its own a crash is an ending.
+                if stage.scope.abandoned or not is_crash(error):
+                    raise
+                log_late(error, self.what)
+            if stage.scope.torn or not self._over:
+                await self._end_torn()
             if self._children:
                 await self._end_children()
         finally:
@@ -251,21 +268,10 @@ class Call:
 
     # -- inside ------------------------------------------------------------------
 
-    async def _run_handler(self, stage: Stage) -> None:
-        scope = stage.scope
-        try:
-            await scope.run(
-                self._answer(scope), on_late=self._log_late_cleanup, on_block=stage.on_block
-            )
-        except BaseException as error:
-            # Beside a cancellation only: on its own a crash is an ending.
-            if scope.abandoned or not is_crash(error):
-                raise
-            log_late(error, self.what)
-        if scope.torn or not self._over:
-            torn = RuntimeError("the handler's scopes were torn apart: was a nursery left open?")
-            await self._end(Failed(self._record.crash(torn)))
-            raise torn
+    async def _end_torn(self) -> None:
+        torn = RuntimeError("the handler's scopes were torn apart: was a nursery left open?")
+        await self._end(Failed(self._record.crash(torn)))
+        raise torn
 
     async def _end_children(self) -> None:
         self._children_ended = trio.lowlevel.ParkingLot()

@@ -10,15 +10,15 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from genmcp.channel import Channel
 
 _OWN_MODULES = __name__.rpartition(".")[0] + "."
 
 
-async def run_hook(channel: Channel, hook: Callable[..., Any], *args: Any) -> Any:
-    """Call `hook(*args)` and return its answer.
+def run_hook(channel: Channel, hook: Callable[..., Any], *args: Any) -> Awaitable[Any]:
+    """Call `hook(*args)` and return its answer. To be awaited at once.
 
     An `async def` is awaited. A plain `def` runs in one of the threads kept for
     handlers; where `channel` stands among `args`, it gets the blocking form.
@@ -27,8 +27,13 @@ async def run_hook(channel: Channel, hook: Callable[..., Any], *args: Any) -> An
     """
     function = getattr(hook, "__func__", hook)
     if _is_async(function):
-        return await hook(*args)
-    if _is_default(function):
+        running: Awaitable[Any] = hook(*args)
+        return running
+    return _run_plain(channel, hook, args)
+
+
+async def _run_plain(channel: Channel, hook: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    if _is_default(getattr(hook, "__func__", hook)):
         return hook(*args)
     blocking = channel.blocking()
     given = [blocking if arg is channel else arg for arg in args]

@@ -32,7 +32,7 @@ from genmcp.value import Value
 from genmcp.wire.arguments import ArgumentsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
 
     from genmcp.channel import Channel
     from genmcp.suite.page import Answer
@@ -69,10 +69,10 @@ class ToolCall(Value):
         """The questions and answers of this call."""
         return Conversation("tools/call", self.served.name, self.arguments, self.channel)
 
-    async def start(
+    def check(
         self, request: mcp.CallToolRequest[Any], invalid_arguments: InvalidArguments
-    ) -> Answer:
-        """Check the request and hand it to the tool.
+    ) -> mcp.CallToolRequest[Any] | mcp.Result:
+        """Return the request as the tool gets it, or what to answer at once.
 
         Raises:
             HeaderMismatch: a header does not say what the arguments say.
@@ -80,7 +80,7 @@ class ToolCall(Value):
             LimitExceeded: this caller calls the tool more often than it may.
             InvalidParams: the request state or the request itself is rejected.
             MissingRequiredClientCapability: the client lacks what the tool needs.
-            OutputMismatch, CallbackReturnError: the author's fault, for masking.
+            CallbackReturnError: the author's fault, for masking.
         """
         served, channel = self.served, self.channel
         if served.param_headers:
@@ -98,7 +98,7 @@ class ToolCall(Value):
         if served.requires:
             check_capabilities(served.requires, channel.client_capabilities)
         try:
-            request = self._validate(self._with_answers(request))
+            return self._validate(self._with_answers(request))
         except ArgumentsError as error:
             channel.notes.problem = f"invalid arguments: {'; '.join(error.reasons)}"
             if invalid_arguments == "protocol_error":
@@ -108,11 +108,18 @@ class ToolCall(Value):
             return mcp.call_tool_result(error=str(error))
         except ToolError as error:
             return mcp.call_tool_result(error=error.message)
-        return await self._run("call", request, channel)
 
-    async def go_on(self, message: object, state: Any) -> Answer:
-        """Hand a posted message to the tool."""
-        return await self._run("handle_message", message, self.channel, state)
+    def call(self, request: mcp.CallToolRequest[Any]) -> Awaitable[Answer]:
+        """Hand a checked request to the tool.
+
+        Raises:
+            OutputMismatch, CallbackReturnError: the author's fault, for masking.
+        """
+        return self._run("call", request, self.channel)
+
+    def go_on(self, message: object, state: Any) -> Awaitable[Answer]:
+        """Hand a posted message to the tool. Raises as `call`."""
+        return self._run("handle_message", message, self.channel, state)
 
     async def close(self, state: Any) -> None:
         """Let the tool clean up after a stream that was cut off."""
@@ -189,7 +196,3 @@ def _make_result(text: str) -> mcp.CallToolResult:
     # Nothing is left to check.
     return with_members(_NO_RESULT, content=[with_members(_NO_TEXT, text=text)])
 
-
-def start_call(served: ServedTool, request: mcp.CallToolRequest[Any], channel: Channel) -> ToolCall:
-    """Return the call that `request` asks for, before anything of it is checked."""
-    return ToolCall(served, channel, request.params.arguments)

@@ -17,7 +17,7 @@ from genmcp.suite.not_found import shorten_name
 from genmcp.suite.page import Answer, Page
 from genmcp.suite.provider_source import ask_extension
 from genmcp.suite.served_tool import ServedTool, index_tools, serve_tool
-from genmcp.suite.tool_call import InvalidArguments, ToolStream, start_call
+from genmcp.suite.tool_call import InvalidArguments, ToolCall, ToolStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +65,9 @@ class ToolsPage(Page):
         name = call.params.name
         served = self._served.get(name) or await self._find_added(name, channel)
         channel.notes.served_target = served.name
-        return await start_call(served, call, channel).start(call, self._invalid_arguments)
+        tool_call = ToolCall(served, channel, call.params.arguments)
+        checked = tool_call.check(call, self._invalid_arguments)
+        return checked if isinstance(checked, mcp.Result) else await tool_call.call(checked)
 
     async def handle_message(self, message: object, channel: Channel, state: Any) -> Answer:
         """See `Page.handle_message`."""

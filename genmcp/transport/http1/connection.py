@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import trio
 
@@ -32,6 +32,8 @@ from genmcp.transport.http1.response_writer import CONTINUE, ResponseWriter
 from genmcp.transport.reply import render_refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from genmcp.mux import Call
     from genmcp.transport.exchange import Scope
     from genmcp.transport.http1.request_reader import IncomingRequest
@@ -192,7 +194,7 @@ class Connection:
         try:
             await self._service.answer(exchange)
         finally:
-            self._current = None
+            self._current = self._call = None
         if not exchange.finished:
             # Cut in the middle, the client must see that it was.
             self._wire.abort()
@@ -265,15 +267,12 @@ class Connection:
             self._writing = False
             self.deadline = before
 
-    async def run_call(self, call: Call, keepalive_seconds: float) -> None:
+    def run_call(self, call: Call, keepalive_seconds: float) -> Coroutine[Any, Any, None]:
         """Run a call in this task; see `Exchange.run_call`."""
         self._call = call
         self._keepalive_seconds = keepalive_seconds
-        try:
-            assert self._stage is not None
-            await call.run_on(self._stage)
-        finally:
-            self._call = None
+        assert self._stage is not None
+        return call.run_on(self._stage)
 
     async def wait_until_gone(self, exchange: Http1Exchange) -> None:
         """Wait until the client has left the exchange that is going on."""
@@ -335,7 +334,7 @@ class Connection:
         """
         self._wire.abort()
         self._inflow.wake()
-        if self._stage is not None and self._call is None:
+        if self._stage is not None and (self._call is None or not self._call.running):
             self._stage.scope.abort()
 
     # -- inside --------------------------------------------------------------------
