@@ -276,7 +276,8 @@ class Connection:
 
     async def wait_until_gone(self, exchange: Http1Exchange) -> None:
         """Wait until the client has left the exchange that is going on."""
-        self.read_ahead()
+        # Nothing is given back yet: who is calling may just be found out, by the headers.
+        self._inflow.read_ahead()
         if self._gone is None:
             self._gone = trio.lowlevel.ParkingLot()
         while not exchange.client_left:
