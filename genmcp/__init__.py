@@ -37,8 +37,8 @@ The trail of a `tools/call`, each station named in its module's docstring:
     transport.http1      the connection (transport.asgi, where an ASGI server has it)
     transport.endpoint   what is looked at in which order; reads the body
     transport.inbound    bytes and headers to a request, or a refusal
-    mux.call             a scope and a channel for it
-    mux.worker           runs it to exactly one ending
+    mux.call             a scope and a channel for it; asks the server, writes one ending
+    mux.worker           where it streams: its messages, one after the other
     suite.suite          which page answers
     suite.tools          finds, checks, unseals, calls
     your Tool.call

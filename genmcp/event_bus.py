@@ -11,6 +11,7 @@ Spec: basic/patterns/subscriptions
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 from collections.abc import Callable, Collection, Container
@@ -170,13 +171,20 @@ def read_key(change: Change) -> ChangeKey:
 
 def read_keys(wanted: mcp.SubscriptionFilter) -> frozenset[ChangeKey]:
     """Return the changes a filter asks for. Absent and false ask for nothing."""
-    lists = {
-        TOOLS_KEY: wanted.tools_list_changed,
-        PROMPTS_KEY: wanted.prompts_list_changed,
-        RESOURCES_KEY: wanted.resources_list_changed,
-    }
-    uris = wanted.resource_subscriptions or ()
-    return frozenset([*(key for key, asked in lists.items() if asked), *map(resource_key, uris)])
+    lists = _read_list_keys(
+        bool(wanted.tools_list_changed),
+        bool(wanted.prompts_list_changed),
+        bool(wanted.resources_list_changed),
+    )
+    uris = wanted.resource_subscriptions
+    return lists.union(map(resource_key, uris)) if uris else lists
+
+
+@functools.cache
+def _read_list_keys(*asked: bool) -> frozenset[ChangeKey]:
+    # One for all streams that want the same.
+    keys = zip((TOOLS_KEY, PROMPTS_KEY, RESOURCES_KEY), asked, strict=True)
+    return frozenset(key for key, wanted in keys if wanted)
 
 
 def narrow_filter(

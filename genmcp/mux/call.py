@@ -1,8 +1,8 @@
 """One call: its scope, its tasks, its single ending.
 
 Layer: mux. The transport opens a call with `Mux.open`, runs it, and tells it when
-the client has gone; `genmcp.mux.worker` produces its ending; its
-`genmcp.mux.channel` is what handlers hold.
+the client has gone; the server answers it, over messages where it streams
+(`genmcp.mux.worker`); its `genmcp.mux.channel` is what handlers hold.
 
 What must hold, whatever races:
 
@@ -33,7 +33,8 @@ from genmcp.mux.failure import is_crash, is_interrupt, log_crash, log_late
 from genmcp.mux.mailbox import Mailbox
 from genmcp.mux.stage import Stage
 from genmcp.mux.turns import Turns
-from genmcp.mux.worker import run_worker
+from genmcp.mux.worker import read_ending, run_stream
+from genmcp.outcome import Stream
 from genmcp.telemetry import Outcome
 
 if TYPE_CHECKING:
@@ -284,14 +285,15 @@ class Call:
     async def _answer(self, scope: HandlerScope) -> None:
         channel = self._channel
         assert channel is not None, "until the call has ended"
+        server = self._mux.server
         try:
-            ending = await run_worker(
-                self._mux.server,
-                self._request,
-                channel,
-                lambda: self.mailbox,
-                self._open_closing_scope,
-            )
+            answer = await server.handle_request(self._request, channel)
+            if isinstance(answer, Stream):
+                ending = await run_stream(
+                    server, answer.state, channel, self.mailbox, self._open_closing_scope
+                )
+            else:
+                ending = read_ending(server, "handle_request", answer)
         except BaseException as error:
             # A cancellation that is not this call's is a stray one, raised again by
             # the handler's own code: a crash like any other.

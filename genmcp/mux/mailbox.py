@@ -17,12 +17,14 @@ from genmcp.errors import MailboxFull
 class Mailbox:
     """A queue with one reader. Costs next to nothing until it is used."""
 
+    __slots__ = ("_max_messages", "_messages", "_reader")
+
     def __init__(self, max_messages: int) -> None:
         self._max_messages = max_messages
         # There are as many of these as listen streams, and nearly all are empty: a list,
         # since an empty deque takes 600 bytes.
         self._messages: list[Any] = []
-        self._reader = trio.lowlevel.ParkingLot()
+        self._reader: trio.lowlevel.Task | None = None
 
     def post(self, message: Any) -> None:
         """Add a message.
@@ -36,11 +38,18 @@ class Mailbox:
                 "post less often, or raise max_queued_messages"
             )
         self._messages.append(message)
-        self._reader.unpark()
+        if self._reader is not None:
+            trio.lowlevel.reschedule(self._reader)
+            self._reader = None
 
     async def receive(self) -> Any:
         """Wait for the next message. A checkpoint; cancelled, it takes none."""
         await trio.lowlevel.checkpoint()
         while not self._messages:
-            await self._reader.park()
+            self._reader = trio.lowlevel.current_task()
+            await trio.lowlevel.wait_task_rescheduled(self._leave)
         return self._messages.pop(0)
+
+    def _leave(self, _raise_cancel: object) -> trio.lowlevel.Abort:
+        self._reader = None
+        return trio.lowlevel.Abort.SUCCEEDED

@@ -1,7 +1,7 @@
-"""The worker: asks the server, feeds it messages, and comes back with one ending.
+"""The worker: from what the server answers to one ending, over any number of messages.
 
-Layer: mux. The trail of a call comes here from `genmcp.mux.call`, which owns the
-scope this runs in, and goes on to the `Server`, usually `genmcp.suite`.
+Layer: mux. `genmcp.mux.call`, which owns the scope that this runs in, has asked the
+`Server`, usually `genmcp.suite`; where the answer is a stream, its messages are fed here.
 
     handle_request ──► result or Error ─────────────────────────────► ending
           │
@@ -37,33 +37,29 @@ if TYPE_CHECKING:
 _EXPECTED = "a result, Stream or Error"
 
 
-async def run_worker(
+async def run_stream(
     server: Server,
-    request: mcp.Request,
+    state: Any,
     channel: Channel,
-    mailbox: Callable[[], Mailbox],
+    mailbox: Mailbox,
     open_closing_scope: Callable[[], trio.CancelScope],
 ) -> Ending:
-    """Run one request to its ending. Exceptions of the hooks pass through.
+    """Run a call that has become a stream to its ending. What the hooks raise passes through.
 
     Args:
         server: who answers.
-        request: what is asked.
-        channel: what its hooks get.
-        mailbox: where a streaming call has its messages.
+        state: what `handle_request` gave the stream.
+        channel: what the hooks get.
+        mailbox: where the call has its messages.
         open_closing_scope: gives the scope that `handle_close` runs in.
     """
-    answer = await server.handle_request(request, channel)
-    if not isinstance(answer, Stream):
-        return _read_ending(server, "handle_request", answer)
-    state: Any = answer.state
     ended_by_return = False
     try:
         while True:
-            message = await mailbox().receive()
+            message = await mailbox.receive()
             answer = await server.handle_message(message, channel, state)
             if not isinstance(answer, Stream):
-                ending = _read_ending(server, "handle_message", answer)
+                ending = read_ending(server, "handle_message", answer)
                 ended_by_return = True
                 return ending
             state = answer.state
@@ -72,7 +68,12 @@ async def run_worker(
             await _run_handle_close(server, channel, state, open_closing_scope())
 
 
-def _read_ending(server: Server, hook: str, answer: object) -> Ending:
+def read_ending(server: Server, hook: str, answer: object) -> Ending:
+    """Return what the answer of a hook ends its call with.
+
+    Raises:
+        CallbackReturnError: it is no answer.
+    """
     match answer:
         case mcp.Result():
             return Answered(answer)

@@ -136,6 +136,8 @@ class Outbox:
             whoever makes an outbox sees to that.
     """
 
+    __slots__ = ("_order", "_waiting", "_wake", "_woken", "detach")
+
     def __init__(self, bus: EventBus, keys: frozenset[ChangeKey], wake: Callable[[], None]) -> None:
         self._wake = wake
         self._waiting: dict[ChangeKey, list[Change]] = {}

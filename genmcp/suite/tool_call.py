@@ -195,4 +195,3 @@ def _make_result(text: str) -> mcp.CallToolResult:
         return mcp.call_tool_result(text=text)
     # Nothing is left to check.
     return with_members(_NO_RESULT, content=[with_members(_NO_TEXT, text=text)])
-

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from genmcp.caller import Caller
     from genmcp.events import Sink
     from genmcp.limits import Limits
-    from genmcp.mux import Mux
+    from genmcp.mux import Call, Mux
     from genmcp.transport.authorize import Gate
     from genmcp.transport.exchange import Exchange
     from genmcp.transport.identify import Identity
@@ -89,7 +89,12 @@ class Endpoint:
         """
         exchange.reporter = self.mux.reporter
         try:
-            await self._answer(exchange)
+            call = await self._look_at(exchange)
+            if call is not None:
+                # Run from here: it may take long, and what looked at the request is gone.
+                exchange.dispatched = True
+                await exchange.run_call(call, self.keepalive_seconds)
+                await self._see_it_answered(exchange, call)
         except ClientGone:
             pass
         except BaseException as error:
@@ -97,19 +102,20 @@ class Endpoint:
                 raise
             await _answer_crash(exchange, error)
 
-    async def _answer(self, exchange: Exchange) -> None:
+    async def _look_at(self, exchange: Exchange) -> Call | None:
+        """Return the call that a request makes. Whatever else it is has been answered."""
         gate = self.gate
         if gate is not None and gate.metadata.is_at(exchange.path, exchange.mounted_at):
             refusal = self.senders.check_host(exchange.headers)
             await _answer_early(exchange, refusal or gate.metadata.answer(exchange.verb))
-            return
+            return None
         verdict = self.senders.judge(exchange.verb, exchange.headers)
         # Before all else: from here on even a crash is answered so that a page can read it.
         exchange.response_headers = verdict.headers
         refusal = self._find_endpoint(exchange) or verdict.refusal
         if refusal is None and is_preflight(exchange.verb, exchange.headers):
             await _answer_early(exchange, answer_preflight(exchange.headers, self.inbound.verbs))
-            return
+            return None
         refusal = refusal or self.inbound.check_verb(exchange.verb)
         access = None
         if refusal is None and gate is not None:
@@ -118,22 +124,22 @@ class Endpoint:
         refusal = refusal or self.inbound.check_head(exchange.verb, exchange.headers)
         if refusal is not None:
             await _refuse(exchange, refusal)
-            return
+            return None
         if exchange.verb != "POST" and self.legacy is not None:
             await self.legacy.serve_verb(exchange.scope, exchange, access)
-            return
+            return None
         body = exchange.take_body(self.inbound.max_body_bytes)
         if body is None:
             body = await self._read_body(exchange)
             if body is None:
-                return
+                return None
         received = self.inbound.read_body(
             exchange.headers, body, access=access, client_address=exchange.client_address
         )
-        del body  # it may be large, and the call may take long
+        del body  # it may be large, and a call of 2025 may take long
         match received:
             case ReceivedRequest(request=request, caller=caller):
-                await self._run(exchange, request, caller)
+                return await self._open(exchange, request, caller)
             case ReceivedLegacy() if self.legacy is not None:
                 await self.legacy.serve_message(exchange.scope, exchange, received, access)
             case ReceivedNotification(notification=notification):
@@ -144,6 +150,7 @@ class Endpoint:
                 await _refuse(exchange, received)
             case ReceivedLegacy():
                 raise AssertionError("messages of 2025 are read only where they are answered")
+        return None
 
     def _find_endpoint(self, exchange: Exchange) -> Refusal | None:
         path, mounted_at = exchange.path, exchange.mounted_at
@@ -180,7 +187,7 @@ class Endpoint:
         await _refuse(exchange, refusal, drain=False)
         return None
 
-    async def _run(self, exchange: Exchange, request: mcp.Request, caller: Caller) -> None:
+    async def _open(self, exchange: Exchange, request: mcp.Request, caller: Caller) -> Call | None:
         gate = self.gate
         exchange.reply = (
             Reply(caller.request_id)
@@ -191,28 +198,28 @@ class Endpoint:
             identified = await self.identity.complete(exchange.scope, caller, exchange)
             if isinstance(identified, Refusal):
                 await _refuse(exchange, identified if gate is None else gate.complete(identified))
-                return
+                return None
             caller = identified
         if self.mux.draining:
             reason = RefusalReason.SHUTTING_DOWN
             refusal = Refusal(503, _shutting_down(), caller.request_id, reason=reason)
             await _refuse(exchange, refusal)
-            return
+            return None
         try:
-            sink = self._find_sink(request, exchange)
-            call = self.mux.open(request, caller, sink)
+            return self.mux.open(request, caller, self._find_sink(request, exchange))
         except (LimitExceeded, Overloaded) as error:
             headers = find_delay(error)
             await _refuse(exchange, Refusal(find_status(error), error, caller.request_id, headers))
+            return None
+
+    async def _see_it_answered(self, exchange: Exchange, call: Call) -> None:
+        if not exchange.reachable or exchange.reply is None or exchange.reply.done:
             return
-        exchange.dispatched = True
-        await exchange.run_call(call, self.keepalive_seconds)
-        if exchange.reachable and not exchange.reply.done:
-            # Cut off by the mux, which only a shutdown does; anything else is a fault.
-            if not self.mux.draining:
-                raise RuntimeError(f"{request.method} ended without an answer")
-            with trio.move_on_after(_LAST_FRAME_SECONDS):
-                await exchange.write(Failed(_shutting_down()))
+        # Cut off by the mux, which only a shutdown does; anything else is a fault.
+        if not self.mux.draining:
+            raise RuntimeError(f"{call.what} ended without an answer")
+        with trio.move_on_after(_LAST_FRAME_SECONDS):
+            await exchange.write(Failed(_shutting_down()))
 
     def _find_sink(self, request: mcp.Request, exchange: Exchange) -> Sink:
         if self.legacy is None or not isinstance(request, mcp.DiscoverRequest):

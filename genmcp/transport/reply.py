@@ -120,6 +120,8 @@ class Reply:
             renders what a 403 says besides.
     """
 
+    __slots__ = ("_challenge", "_request_id", "_state")
+
     def __init__(self, request_id: mcp.RequestId, challenge: Challenge = _leave_as_it_is) -> None:
         self._request_id = request_id
         self._challenge = challenge

@@ -667,7 +667,7 @@ async def test_call_that_ends_without_an_answer_is_answered_all_the_same(
     assert error_of(connection) == (500, -32603, "Internal server error")
     assert connection.json["id"] == "x"
     assert connection.json["error"]["data"]["errorId"] in caplog.text
-    assert "tools/call ended without an answer" in caplog.text
+    assert "(request 'x') ended without an answer" in caplog.text
 
 
 async def test_scope_that_is_not_asgi_is_answered_all_the_same(

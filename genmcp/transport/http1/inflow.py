@@ -55,7 +55,7 @@ class Inflow:
         self._asking = trio.lowlevel.ParkingLot()
         self._ahead: list[bytes] = []
         self._ahead_bytes = 0
-        self._news = trio.lowlevel.ParkingLot()
+        self._news: trio.lowlevel.ParkingLot | None = None
         self._room: trio.lowlevel.ParkingLot | None = None
 
     def receive(self) -> Awaitable[bytes]:
@@ -63,6 +63,8 @@ class Inflow:
         return self._take_ahead() if self._reads_ahead else self._wire.receive()
 
     async def _take_ahead(self) -> bytes:
+        if self._news is None:
+            self._news = trio.lowlevel.ParkingLot()
         while not self._ahead and not self.at_end:
             await self._news.park()
         data = b"".join(self._ahead)
@@ -117,10 +119,14 @@ class Inflow:
                 break
             self._ahead.append(data)
             self._ahead_bytes += len(data)
-            self._news.unpark_all()
+            self._tell()
         self.at_end = True
-        self._news.unpark_all()
+        self._tell()
         await self._on_leaving()
+
+    def _tell(self) -> None:
+        if self._news is not None:
+            self._news.unpark_all()
 
     async def _wait_for_room(self) -> None:
         if self._room is None:

@@ -61,6 +61,8 @@ class ResponseWriter:
             head is rendered; becomes true when only that can end the body.
     """
 
+    __slots__ = ("_chunked", "_head_only", "closes")
+
     def __init__(self, *, head_only: bool, chunked: bool) -> None:
         self.closes = False
         self._head_only = head_only
