@@ -9,6 +9,7 @@ processor time of this process per request.
 from __future__ import annotations
 
 import gc
+import itertools
 import selectors
 import socket
 import time
@@ -81,7 +82,7 @@ class Load:
     """
 
     def __init__(self, port: int, question: Question, connections: int) -> None:
-        self._request = question.render(port)
+        self._requests = itertools.cycle(question.render_each(port))
         self._question = question
         self._selector = selectors.DefaultSelector()
         self._connections: list[_Connection] = []
@@ -91,7 +92,7 @@ class Load:
             for _ in range(connections):
                 self._connections.append(_Connection(port))
             first = self._connections[0].socket
-            first.sendall(self._request)
+            first.sendall(next(self._requests))
             response = read_response(first)
             question.check_body(response.body)
         except BaseException:
@@ -176,15 +177,16 @@ class Load:
         return f"{len(waiting)} open, the first with {bytes(waiting[0].received[:300])!r}"
 
     def _ask(self, connection: _Connection) -> None:
+        request = next(self._requests)
         connection.sent_at = time.perf_counter_ns()
         try:
-            sent = connection.socket.send(self._request)
+            sent = connection.socket.send(request)
         except BlockingIOError:
             sent = 0
         except OSError as error:
             raise LoadError(f"asking again: {error}") from error
-        if sent < len(self._request):
-            connection.unsent = memoryview(self._request)[sent:]
+        if sent < len(request):
+            connection.unsent = memoryview(request)[sent:]
             events = selectors.EVENT_READ | selectors.EVENT_WRITE
             self._selector.modify(connection.socket, events, connection)
 

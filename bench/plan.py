@@ -9,7 +9,7 @@ from bench.calls import CPU, LOAD_CPU, P50, P99, RATE, Calls
 from bench.parked import Parked
 from bench.peers import Style
 from bench.progress import Progress
-from bench.requests import ADD, LARGE_ARGUMENT, LARGE_RESULT, LIST_TOOLS
+from bench.requests import ADD, ADD_TRACED, LARGE_ARGUMENT, LARGE_RESULT, LIST_TOOLS
 from bench.startup import ColdStart, Definition, Import
 from bench.work import Work
 
@@ -26,6 +26,13 @@ PLAN: Final[Mapping[str, Work]] = {
             32,
             [RATE, P50, P99, CPU, LOAD_CPU],
             shared=True,
+        ),
+        Calls(
+            "add-32-traced",
+            f"{_ADD}, 32 connections, each request with a trace of its own",
+            ADD_TRACED,
+            32,
+            [RATE, P50, CPU],
         ),
         Calls("add-256", f"{_ADD}, 256 connections", ADD, 256, [RATE, CPU], shared=True),
         Progress(),

@@ -47,6 +47,9 @@ _HOW: Final = """\
   other's way. They are run by `genmcp serve --workers`, which also has the garbage
   collector run less often, and a process alone by `serve`, which leaves that to its
   caller: their ratio has both in it.
+- All requests of a kind have the same bytes, as those of a client have that calls one tool in
+  a loop, and genmcp does not parse a head again that it has parsed on the connection. The
+  row "with a trace of its own" is of requests whose heads all differ.
 - The bare limit is a trio loop that parses requests with httptools and answers all of
   them with the same bytes: what a server on trio in one process could reach at most.
 """

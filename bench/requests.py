@@ -8,13 +8,16 @@ their answers are alike.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import attrs
 
 PROTOCOL_VERSION: Final = "2026-07-28"
 CATALOG_SIZE: Final = 200
+TRACES: Final = 251
+"""Prime, so that no connection gets the same ones again and again."""
+
 MIB: Final = 1024 * 1024
 
 _META: Final = {
@@ -36,13 +39,22 @@ class Question:
         method: the JSON-RPC method.
         params: its parameters, but for what `_META` has.
         check: raises `WrongAnswer` for a result that is wrong.
+        traced: whether each request has a trace of its own, so that no two heads are alike.
     """
 
     method: str
     params: dict[str, Any]
     check: Callable[[dict[str, Any]], None]
+    traced: bool = False
 
-    def render(self, port: int) -> bytes:
+    def render_each(self, port: int) -> list[bytes]:
+        """Return the HTTP requests to send, one after the other, over and over."""
+        if not self.traced:
+            return [self.render(port)]
+        traces = (f"00-{number:032x}-{number:016x}-01" for number in range(1, TRACES + 1))
+        return [self.render(port, [f"Traceparent: {trace}"]) for trace in traces]
+
+    def render(self, port: int, more_headers: Sequence[str] = ()) -> bytes:
         """Return the whole HTTP request."""
         params = self.params | {"_meta": _META | self.params.get("_meta", {})}
         message = {"jsonrpc": "2.0", "id": 1, "method": self.method, "params": params}
@@ -54,6 +66,7 @@ class Question:
             "Accept-Encoding: gzip, deflate",
             "Connection: keep-alive",
             "User-Agent: genmcp-bench",
+            *more_headers,
             f"MCP-Protocol-Version: {PROTOCOL_VERSION}",
             f"Mcp-Method: {self.method}",
             *([f"Mcp-Name: {self.params['name']}"] if "name" in self.params else []),
@@ -109,6 +122,7 @@ def _check_nothing(result: dict[str, Any]) -> None:
 
 
 ADD: Final = ask_tool("add", {"a": 1.5, "b": 2}, "3.5")
+ADD_TRACED: Final = attrs.evolve(ADD, traced=True)
 LIST_TOOLS: Final = Question("tools/list", {}, _check_catalog)
 LARGE_ARGUMENT: Final = ask_tool("measure", {"text": "x" * MIB}, str(MIB))
 LARGE_RESULT: Final = ask_tool("produce", {"size": MIB}, "x" * MIB)

@@ -31,6 +31,7 @@ CONTENT_TYPE: Final = b"content-type"
 CONTENT_LENGTH: Final = b"content-length"
 CONTENT_ENCODING: Final = b"content-encoding"
 TRANSFER_ENCODING: Final = b"transfer-encoding"
+EXPECT: Final = b"expect"
 PROTOCOL_VERSION: Final = b"mcp-protocol-version"
 METHOD: Final = b"mcp-method"
 NAME: Final = b"mcp-name"
@@ -49,6 +50,7 @@ _SPELLINGS: Final = {
     CONTENT_LENGTH: "Content-Length",
     CONTENT_ENCODING: "Content-Encoding",
     TRANSFER_ENCODING: "Transfer-Encoding",
+    EXPECT: "Expect",
     PROTOCOL_VERSION: "MCP-Protocol-Version",
     METHOD: "Mcp-Method",
     NAME: "Mcp-Name",
@@ -122,7 +124,8 @@ class RequestHeaders(Value):
         return RequestHeaders(values, self.params, self.repeated, self._mirrors)
 
 
-NO_HEADERS: Final = RequestHeaders({}, {}, frozenset())
+_NOT_REPEATED: Final = frozenset[str]()
+NO_HEADERS: Final = RequestHeaders({}, {}, _NOT_REPEATED)
 """None at all."""
 
 
@@ -133,18 +136,21 @@ def scan_headers(pairs: Iterable[tuple[bytes, bytes]]) -> RequestHeaders:
     repeated: list[str] = []
     for raw_name, value in pairs:
         name = raw_name.lower()
-        if name in _LISTS and name in values:
-            values[name] += b"," + value
-        elif name in _SPELLINGS:
-            if name in values:
-                repeated.append(_SPELLINGS[name])
-            values[name] = value.strip(b" \t")
+        spelling = _SPELLINGS.get(name)
+        if spelling is not None:
+            if name not in values:
+                values[name] = value.strip(b" \t")
+            elif name in _LISTS:
+                values[name] += b"," + value
+            else:
+                repeated.append(spelling)
+                values[name] = value.strip(b" \t")
         elif name.startswith(_PARAM_PREFIX):
             param = name[len(_PARAM_PREFIX) :].decode("latin-1")
             if param in params:
                 repeated.append(f"Mcp-Param-{param}")
             params[param] = value.strip(b" \t")
-    return RequestHeaders(values, params, frozenset(repeated))
+    return RequestHeaders(values, params, frozenset(repeated) if repeated else _NOT_REPEATED)
 
 
 def decode_value(text: str) -> str:

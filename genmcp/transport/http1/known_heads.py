@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from genmcp.transport.headers import CONTENT_LENGTH, scan_headers
+from genmcp.transport.headers import CONTENT_LENGTH
 
 if TYPE_CHECKING:
     from genmcp.transport.headers import RequestHeaders
@@ -102,8 +102,13 @@ class KnownHeads:
         return None
 
     def remember(
-        self, data: bytes, size: int, target: bytes, headers: list[HeaderPair]
-    ) -> RequestHeaders | None:
+        self,
+        data: bytes,
+        size: int,
+        target: bytes,
+        headers: list[HeaderPair],
+        scanned: RequestHeaders,
+    ) -> None:
         """Take down the head of a plain request that the parser has read.
 
         Args:
@@ -111,29 +116,25 @@ class KnownHeads:
             size: the length of its body.
             target: what the parser read.
             headers: likewise.
-
-        Returns:
-            Those of the headers that matter, if they were looked for.
+            scanned: those of them that matter.
         """
         if not self._kept_alive:
             self._kept_alive = True
-            return None
+            return
         head = data[: len(data) - size]
         if len(head) > _MOST_BYTES or self._in_vain >= _MOST_IN_VAIN:
-            return None
+            return
         found = _LENGTH.search(head)
         at = [index for index, (name, _) in enumerate(headers) if name == CONTENT_LENGTH]
         # The empty line, once: the parser also reads away empty lines around a request.
         ends = head.find(_END) == len(head) - len(_END)
         if found is None or len(at) != 1 or int(found[1]) != size or not ends:
-            return None
+            return
         start, end = found.span(1)
-        scanned = scan_headers(headers)
         known = KnownHead(head[:start], head[end:], target, headers, at[0], scanned)
         self._heads.insert(0, known)
         del self._heads[_MOST_HEADS:]
         self._in_vain += 1
-        return scanned
 
     def forget(self) -> None:
         """Give the memory back; a head that comes again is read again."""

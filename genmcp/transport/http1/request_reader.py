@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import httptools
 
+from genmcp.transport.headers import EXPECT, HOST, TRANSFER_ENCODING, scan_headers
 from genmcp.transport.http1.known_heads import KnownHeads
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ _UNKNOWN_VERB: Final = re.compile(
 _LINE_SO_FAR: Final = re.compile(rb"[\r\n]*[ -~]{0,4000}\r?")
 _OTHER_VERSION: Final = re.compile(rb"[\r\n]*[A-Z]+ [!-~]+ HTTP/(?!1\.)[0-9]")
 _OTHER_VERSION_REASON: Final = "This server speaks HTTP/1.1"
-_WATCHED: Final = frozenset({b"host", b"transfer-encoding", b"expect"})
 _MAX_KEPT_BYTES: Final = 4096
 # One byte in a chunk of its own is legal, and has five bytes of framing.
 _MOST_FRAMING_PER_BYTE: Final = 16
@@ -69,7 +69,8 @@ class IncomingRequest:
         pieces: the parts of the body that arrived and were not taken yet.
         size: how many bytes of body have arrived in all.
         complete: whether the body is complete.
-        scanned: those of the headers that matter, if they were looked for before.
+        scanned: those of the headers that matter; `None` where they are not those of the
+            head any more.
         path: the path of the target, decoded; see `resolve_target`.
         raw_path: the same as sent.
         query: what follows the path.
@@ -244,8 +245,9 @@ class RequestReader:
             and not (request.http10 or request.expects_continue or self._resuming)
             and len(data) > request.size
         ):
-            request.scanned = self._known.remember(
-                data, request.size, request.target, request.headers
+            assert request.scanned is not None, "as of all that were parsed"
+            self._known.remember(
+                data, request.size, request.target, request.headers, request.scanned
             )
 
     def _feed(self, data: bytes) -> None:
@@ -366,47 +368,50 @@ class RequestReader:
         http10 = version == "1.0"
         verb: bytes = parser.get_method()
         self._upgrade = parser.should_upgrade()
+        scanned = scan_headers(self._headers)
         self._current = request = IncomingRequest(
             verb.decode("ascii"),
             self._target,
             self._headers,
             http10=http10,
             keep_alive=parser.should_keep_alive(),
-            expects_continue=self._check_headers(http10=http10),
+            expects_continue=self._check_headers(scanned, http10=http10),
+            scanned=scanned,
         )
         self._framing_bytes = 0
         # What comes after it in the bytes at hand is not counted.
         self._head_bytes = 0
         self.requests.append(request)
 
-    def _check_headers(self, *, http10: bool) -> bool:
+    def _check_headers(self, scanned: RequestHeaders, *, http10: bool) -> bool:
         """Refuse what the parser lets pass; return whether the client waits for a word."""
-        size = len(self._target)
-        hosts = 0
-        expects = False
-        for name, value in self._headers:
-            size += len(name) + len(value) + 4
-            if name not in _WATCHED:
-                continue
-            if name == b"host":
-                hosts += 1
-            elif name == b"expect":
-                if value.strip().lower() != b"100-continue":
-                    raise BadRequestError(417, "The only expectation met here is 100-continue")
-                expects = not http10
-            elif http10:
-                raise BadRequestError(400, "HTTP/1.0 has no Transfer-Encoding")
-            elif value.strip().lower() != b"chunked":
-                raise BadRequestError(501, "The only Transfer-Encoding read here is chunked")
-        if size > self._max_header_bytes:
-            raise self._too_large()
+        # What was fed for it is no less than it has: most heads need not be measured.
+        if self._head_bytes > self._max_header_bytes:
+            pairs = self._headers
+            size = sum(len(name) + len(value) + 4 for name, value in pairs) + len(self._target)
+            if size > self._max_header_bytes:
+                raise self._too_large()
         if len(self._headers) > self._max_headers:
             raise BadRequestError(
                 431, f"The request has more than {self._max_headers} headers (max_headers)"
             )
-        if hosts != 1 and not (http10 and hosts == 0):
+        expect, coding = scanned.get(EXPECT), scanned.get(TRANSFER_ENCODING)
+        if expect is not None or coding is not None:
+            self._check_expectations(scanned, http10=http10)
+        if "Host" in scanned.repeated or (scanned.get(HOST) is None and not http10):
             raise BadRequestError(400, "An HTTP/1.1 request has exactly one Host header")
-        return expects
+        return expect is not None and not http10
+
+    def _check_expectations(self, scanned: RequestHeaders, *, http10: bool) -> None:
+        """Refuse what the client wants to have that is not had here."""
+        for name, value in self._headers:
+            if name == EXPECT and value.strip().lower() != b"100-continue":
+                raise BadRequestError(417, "The only expectation met here is 100-continue")
+            if name == TRANSFER_ENCODING:
+                if http10:
+                    raise BadRequestError(400, "HTTP/1.0 has no Transfer-Encoding")
+                if value.strip().lower() != b"chunked":
+                    raise BadRequestError(501, "The only Transfer-Encoding read here is chunked")
 
     def on_body(self, piece: bytes) -> None:
         """A piece of the body."""
