@@ -134,6 +134,9 @@ class CallRecord:
 
     def finish(self) -> None:
         """Tell of it all, when nothing of the call runs any more."""
+        quiet = self._info is None and self._error is None and self._error_id is None
+        if quiet and self._notes.problem is None and not _log.isEnabledFor(logging.INFO):
+            return  # as most calls are
         # Without a word of why: its write was cut off, or the process is interrupted.
         outcome = self._outcome or Outcome.CANCELLED
         seconds = self._measure()

@@ -17,6 +17,7 @@ import attrs
 from genmcp.errors import InvalidParams, InvalidRequest, McpError
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
+from genmcp.mcp.v2607.fields import make_checked
 from genmcp.value import Value
 from genmcp.wire.codec import DecodeError, decode_with, encode, path_text
 from genmcp.wire.json_text import write_json
@@ -132,7 +133,7 @@ def decode_request(method: str, params: dict[str, Any] | None) -> mcp.Request:
         return mcp.UnknownRequest(method, params if params is not None else {})
     if params is None:
         raise InvalidParams(_NO_PARAMS, data={"path": "params"})
-    request: mcp.Request = cls(params=_decode_params(cls, params))
+    request: mcp.Request = make_checked(cls, params=_decode_params(cls, params))
     return request
 
 

@@ -71,6 +71,18 @@ def with_members(value: T, **members: Any) -> T:
     return copy
 
 
+def make_checked(cls: type[T], **members: Any) -> T:
+    """Return an object of a vocabulary class whose members were checked already.
+
+    Args:
+        cls: the class.
+        members: all of its attributes and their values.
+    """
+    made = object.__new__(cls)
+    object.__setattr__(made, "__dict__", members)
+    return made
+
+
 def checked(_cls: type, fields: list[Field]) -> list[Field]:
     """Give each field the check its type asks for. An attrs `field_transformer`."""
     for field in fields:
