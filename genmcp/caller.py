@@ -13,6 +13,7 @@ import attrs
 
 from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.v2607.fields import make_checked
 from genmcp.value import Value
 from genmcp.wire.codec import DecodeError, decode
 
@@ -158,7 +159,9 @@ def read_caller(
             raise InvalidParams(f"params._meta: {error}", data={"path": "params._meta"}) from None
     else:
         typed = request.params.meta
-    return Caller(
+    # Everything in it was checked; it is made for every request.
+    return make_checked(
+        Caller,
         request_id=request_id,
         protocol_version=typed.protocol_version,
         client_capabilities=typed.client_capabilities,
@@ -166,8 +169,10 @@ def read_caller(
         progress_token=typed.progress_token,
         log_level=typed.log_level,
         meta=meta,
+        assigns={},
         principal=None if access is None else access.subject,
         access=access,
+        scopes_apply=True,
         client_address=client_address,
         param_headers=param_headers,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 _ABSOLUTE: Final = re.compile(rb"(https?)://([^/?#]*)([^#]*)", re.IGNORECASE)
 _BEGINNING: Final = re.compile(rb"https?:", re.IGNORECASE)
@@ -44,3 +45,10 @@ def read_target(target: bytes) -> RequestTarget:
     if not path.startswith(b"/"):
         path = b"/" + path
     return RequestTarget(path, authority, secure=scheme.lower() == b"https")
+
+
+def split_target(target: bytes) -> tuple[str, bytes, bytes]:
+    """Return the path of a target that begins with one, decoded; the same as sent; the query."""
+    raw_path, _, query = target.partition(b"?")
+    path = raw_path.decode("latin-1")
+    return unquote(path) if "%" in path else path, raw_path, query

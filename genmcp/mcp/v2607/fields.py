@@ -72,10 +72,10 @@ def with_members(value: T, **members: Any) -> T:
 
 
 def make_checked(cls: type[T], **members: Any) -> T:
-    """Return an object of a vocabulary class whose members were checked already.
+    """Return an object whose members were checked already.
 
     Args:
-        cls: the class.
+        cls: a class of the vocabulary, or another frozen one without slots.
         members: all of its attributes and their values.
     """
     made = object.__new__(cls)

@@ -186,7 +186,8 @@ class Connection:
     async def _answer(self, request: IncomingRequest) -> bool:
         """Have one request answered; return whether another may follow."""
         try:
-            resolve_target(request, secure=self._secure)
+            if not request.path:
+                resolve_target(request, secure=self._secure)
         except BadRequestError as error:
             self._requests.failure = error
             return False

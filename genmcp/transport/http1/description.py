@@ -6,10 +6,9 @@ Layer: transport, pure.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from genmcp.transport.http1.request_reader import BadRequestError
-from genmcp.transport.request_target import read_target
+from genmcp.transport.request_target import read_target, split_target
 
 if TYPE_CHECKING:
     from genmcp.transport.http1.request_reader import IncomingRequest
@@ -33,9 +32,7 @@ def resolve_target(request: IncomingRequest, *, secure: bool) -> None:
     target = request.target
     if not target.startswith(b"/"):
         target = _read_whole_url(request, secure=secure)
-    request.raw_path, _, request.query = target.partition(b"?")
-    path = request.raw_path.decode("latin-1")
-    request.path = unquote(path) if "%" in path else path
+    request.path, request.raw_path, request.query = split_target(target)
 
 
 def _read_whole_url(request: IncomingRequest, *, secure: bool) -> bytes:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from genmcp.transport.headers import CONTENT_LENGTH
+from genmcp.transport.request_target import split_target
 
 if TYPE_CHECKING:
     from genmcp.transport.headers import RequestHeaders
@@ -38,7 +39,8 @@ class KnownHead:
     Attributes:
         before: its bytes before the digits.
         after: its bytes after them, the empty line included.
-        target: the request target.
+        target: the request target, which is a path.
+        parts: its path, decoded; the same as sent; the query.
         headers: lower-case names and values, in order.
         length_at: which of them is `Content-Length`.
         scanned: those that matter.
@@ -47,6 +49,7 @@ class KnownHead:
     before: bytes
     after: bytes
     target: bytes
+    parts: tuple[str, bytes, bytes]
     headers: list[HeaderPair]
     length_at: int
     scanned: RequestHeaders
@@ -128,10 +131,12 @@ class KnownHeads:
         at = [index for index, (name, _) in enumerate(headers) if name == CONTENT_LENGTH]
         # The empty line, once: the parser also reads away empty lines around a request.
         ends = head.find(_END) == len(head) - len(_END)
-        if found is None or len(at) != 1 or int(found[1]) != size or not ends:
+        # A target that is a whole URL has its host in it, and changes the headers.
+        if found is None or len(at) != 1 or int(found[1]) != size or not ends or target[:1] != b"/":
             return
         start, end = found.span(1)
-        known = KnownHead(head[:start], head[end:], target, headers, at[0], scanned)
+        parts = split_target(target)
+        known = KnownHead(head[:start], head[end:], target, parts, headers, at[0], scanned)
         self._heads.insert(0, known)
         del self._heads[_MOST_HEADS:]
         self._in_vain += 1

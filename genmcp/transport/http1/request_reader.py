@@ -230,6 +230,7 @@ class RequestReader:
             complete=True,
             scanned=head.scanned,
         )
+        request.path, request.raw_path, request.query = head.parts
         self.requests.append(request)
         return True
 
