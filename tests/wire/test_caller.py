@@ -10,7 +10,7 @@ from genmcp.caller import Caller, read_caller
 from genmcp.mcp import v2607 as mcp
 from genmcp.wire.messages import decode_request
 
-META = {
+META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": mcp.PROTOCOL_VERSION,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
