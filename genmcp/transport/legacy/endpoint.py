@@ -27,7 +27,7 @@ from genmcp.legacy.store import (
 )
 from genmcp.mcp import v2607 as mcp
 from genmcp.telemetry import RefusalReason
-from genmcp.transport.inbound import Refusal
+from genmcp.transport.inbound import Refusal, refuse_shutdown
 from genmcp.transport.legacy.admission import (
     FoundSession,
     SessionAdmission,
@@ -42,7 +42,7 @@ from genmcp.transport.legacy.session_requests import (
 )
 from genmcp.transport.legacy.sink import CallSink
 from genmcp.transport.legacy.stream import ResumableStream
-from genmcp.transport.legacy.verbs import SessionVerbs, refuse_shutdown
+from genmcp.transport.legacy.verbs import SessionVerbs
 from genmcp.transport.refused import describe_refusal
 from genmcp.transport.reply import (
     OK,
