@@ -1,6 +1,6 @@
 """One HTTP request: its body in, its response out, whatever carries them.
 
-Layer: transport, shell; below `genmcp.transport.asgi`, which decides what to answer.
+Layer: transport, shell; below `genmcp.transport.endpoint`, which decides what to answer.
 Here is what holds for every carrier: how much of a body is read and for how long, how a
 refusal gets through to a client that is still sending, and that nothing is written after
 a write that went wrong. The carriers: `genmcp.transport.asgi_exchange` for ASGI servers,

@@ -1,6 +1,7 @@
 """Who is calling: what the application says of a request before its call is opened.
 
-Layer: transport, shell; asked by `genmcp.transport.asgi` when the request has been read.
+Layer: transport, shell; asked by `genmcp.transport.endpoint` when the request has been
+read.
 """
 
 from __future__ import annotations
