@@ -124,7 +124,7 @@ class Endpoint:
             await _refuse(exchange, refusal)
             return None
         if exchange.verb != "POST" and self.legacy is not None:
-            await self.legacy.serve_verb(exchange.scope, exchange, access)
+            await self.legacy.serve_verb(exchange, access)
             return None
         body = exchange.take_body(self.inbound.max_body_bytes)
         if body is None:
@@ -139,7 +139,7 @@ class Endpoint:
             case ReceivedRequest(request=request, caller=caller):
                 return await self._open(exchange, request, caller)
             case ReceivedLegacy() if self.legacy is not None:
-                await self.legacy.serve_message(exchange.scope, exchange, received, access)
+                await self.legacy.serve_message(exchange, received, access)
             case ReceivedNotification(notification=notification):
                 # Accepted whatever the server makes of it: nothing can be answered.
                 await exchange.send_whole(render_accepted())
@@ -193,7 +193,7 @@ class Endpoint:
             else Reply(caller.request_id, gate.challenges.challenge)
         )
         if self.identity.asks:
-            identified = await self.identity.complete(exchange.scope, caller, exchange)
+            identified = await self.identity.complete(caller, exchange)
             if isinstance(identified, Refusal):
                 await _refuse(exchange, identified if gate is None else gate.complete(identified))
                 return None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from genmcp.legacy.guard import GuardedReplayStore, GuardedSessionStore
     from genmcp.legacy.session import Session
     from genmcp.mux import Mux
-    from genmcp.transport.exchange import Exchange, Scope
+    from genmcp.transport.exchange import Exchange
     from genmcp.transport.legacy.admission import SessionAdmission
 
 
@@ -50,9 +50,7 @@ class SessionVerbs:
     admission: SessionAdmission
     keepalive_seconds: float
 
-    async def serve(
-        self, scope: Scope, exchange: Exchange, access: Access | None
-    ) -> Refusal | None:
+    async def serve(self, exchange: Exchange, access: Access | None) -> Refusal | None:
         """Answer a GET or a DELETE, or return a refusal to send.
 
         A DELETE that is refused because the store fails may have ended the session: the
@@ -72,7 +70,7 @@ class SessionVerbs:
         session_id = headers.get(header.SESSION_ID)
         if session_id is None:
             return refuse_missing_session()
-        caller = await self.admission.identify(scope, exchange, access, None)
+        caller = await self.admission.identify(exchange, access, None)
         if isinstance(caller, Refusal):
             return caller
         named = headers.get(header.PROTOCOL_VERSION)
