@@ -111,7 +111,12 @@ class Exchange(Sink):
         return scope if self._told is None else {**scope, **self._told}
 
     def believe(self, client_address: str | None, scheme: str | None) -> None:
-        """Let the request come from where its proxies say."""
+        """Let the request come from where its proxies say.
+
+        Args:
+            client_address: the client's; `None` if they do not tell.
+            scheme: the one it used, `http` or `https`; `None` for that of the connection.
+        """
         self.client_address = client_address
         client = None if client_address is None else (client_address, 0)
         self._told = {"client": client} if scheme is None else {"client": client, "scheme": scheme}
