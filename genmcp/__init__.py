@@ -25,7 +25,8 @@ THE MAP. Folders are layers; each imports only what stands above it here:
                   SubscriptionHandler
     suite/        who answers: the ready-made Server, one module per spec page
     mux/          how it runs: one call, one scope, exactly one ending
-    legacy/       clients of 2025: their messages in terms of today's
+    legacy/       clients of 2025: their messages in terms of today's, and the stores of what
+                  their sessions must remember
     transport/    how it travels, over HTTP and stdio: pure logic, and the shells that do
                   the I/O
     otel          what is told of calls, to OpenTelemetry (extra `otel`)

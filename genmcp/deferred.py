@@ -29,6 +29,9 @@ def defer(
             Python would put in the name's place.
         names_of: by the names of other modules, those of what is imported from there,
             with spaces in between.
+
+    Returns:
+        The two. The first raises `AttributeError` for a name that the module has not.
     """
     home_of = {name: home for home, names in names_of.items() for name in names.split()}
 

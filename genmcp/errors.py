@@ -352,6 +352,15 @@ class CallbackReturnError(TypeError):
         self.value = value
 
 
+def describe_shutdown() -> InternalError:
+    """Return what is said of a request that comes, or is cut off, while the server shuts down.
+
+    Wire form: -32603; HTTP 503 for one that comes then, and 500, or the last event of its
+    stream, for one that is cut off.
+    """
+    return InternalError("The server is shutting down")
+
+
 class MailboxFull(RuntimeError):
     """A streaming call has as many posted messages waiting as it may have.
 

@@ -100,7 +100,8 @@ class RefusalReason(enum.StrEnum):
     VERSION = "version"
     """The protocol version is not served: -32022."""
     SESSION = "session"
-    """The session of a client of 2025 is missing (400), or unknown or ended (404)."""
+    """The session of a client of 2025 is missing (400), or unknown or ended (404); or what is
+    asked of it is remembered by another process, with which no store is shared (400)."""
     METHOD = "method"
     """The method is not served: -32601, 404."""
     PARAMS = "params"

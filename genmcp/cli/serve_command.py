@@ -237,7 +237,11 @@ def _read_port(text: str) -> int:
 
 
 def read_seconds(text: str) -> float:
-    """Read a number of seconds, which may be none."""
+    """Read a number of seconds, which may be none.
+
+    Raises:
+        ValueError: it is no such number; says what is wanted.
+    """
     try:
         seconds = float(text)
     except ValueError:
@@ -248,7 +252,11 @@ def read_seconds(text: str) -> float:
 
 
 def read_switch(text: str) -> bool:
-    """Read whether something is on."""
+    """Read whether something is on.
+
+    Raises:
+        ValueError: it says neither; says what is wanted.
+    """
     if text.lower() not in _SWITCH:
         raise ValueError(f"yes or no, not {text!r}")
     return _SWITCH[text.lower()]

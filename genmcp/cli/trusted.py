@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from genmcp.outcome import Error, Stream
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class TrustingServer(Server):
     """Answers as `server` does, and takes no scopes into account, so it tells of none."""
 

@@ -140,6 +140,9 @@ class HandlerScope:
             body: the coroutine.
             on_late: called once, if it still goes on when its clean-up time is over.
             on_block: called once, when it first waits for something.
+
+        Raises:
+            BaseException: what `body` raises, but for the cancellations that are due here.
         """
         self._on_late = on_late
         self._on_block = on_block

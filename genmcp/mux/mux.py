@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import trio
 
-from genmcp.errors import InternalError, show_line
+from genmcp.errors import describe_shutdown, show_line
 from genmcp.limits import DEFAULT_LIMITS, Limits
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET, Unset
@@ -199,7 +199,7 @@ class Mux:
     async def _stop(self, calls: Iterable[Call]) -> None:
         async with trio.open_nursery() as nursery:
             for call in calls:
-                nursery.start_soon(call.stop, InternalError("The server is shutting down"))
+                nursery.start_soon(call.stop, describe_shutdown())
 
     async def _wait_until_idle(self) -> None:
         while self._calls:

@@ -92,7 +92,11 @@ class SubscriptionsPage(Page):
         return self._handler is not None and any(one is not None for one in families)
 
     async def find_capabilities(self, channel: Channel) -> SubscriptionCapabilities:
-        """Return what this caller can listen for."""
+        """Return what this caller can listen for.
+
+        Raises:
+            CallbackReturnError: the handler's fault, for masking.
+        """
         if self._handler is None:
             return SubscriptionCapabilities()
         given: Any = self._handler.subscription_capabilities(channel)

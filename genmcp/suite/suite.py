@@ -1,9 +1,9 @@
 """The Suite: a server made of providers.
 
-Layer: suite. The sixth station of a call's trail: `genmcp.mux.call` hands it a
-request, and it hands that to the page it belongs to (`genmcp.suite.tools`, and so
-on). Everything that can be known without a request is worked out when the Suite is
-built, and refused there if it is wrong.
+Layer: suite. A station of a call's trail: `genmcp.mux.call` hands it a request, and it
+hands that to the page it belongs to (`genmcp.suite.tools`, and so on). Everything that can
+be known without a request is worked out when the Suite is built, and refused there if it is
+wrong.
 
 Spec: server, basic/versioning
 """

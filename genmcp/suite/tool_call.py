@@ -1,7 +1,7 @@
 """One call of a tool: check, unseal, call, and read what came back.
 
-Layer: suite. The seventh station of a call's trail: `genmcp.suite.tools` has found
-the tool, and from here it goes to the author's `Tool.call`.
+Layer: suite. A station of a call's trail: `genmcp.suite.tools` has found the tool, and from
+here it goes to the author's `Tool.call`.
 
 Spec: server/tools#calling-tools
 """

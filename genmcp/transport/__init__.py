@@ -4,13 +4,16 @@ Layer: transport, above the mux. In the order of a request: `endpoint` answers o
 may call is `sender`'s to say (with `origin`, `public_url`, `cors`) and, where that takes
 an access token, `authorize`'s (with `challenge`, `resource_metadata`); `inbound` (with
 `headers`, `envelope`) reads it or refuses it; `identify` asks the application who calls;
-`reply` (with `sse`) renders the answer. All but the first and the last but one are pure.
+`reply` (with `sse`, `discovery_sink`) renders the answer. Why a request was refused is told
+by `refused`, and what must not happen is masked by `fault`. All but `endpoint`, `authorize`
+and `identify` are pure. What belongs to 2025 goes to `legacy`.
 
 An `exchange` carries one request: `asgi_exchange` for ASGI servers, where `asgi` is the
 application and `runner` serves it with Hypercorn's parts, or `http1.exchange`, where
-`http1` is our own server; both read targets with `request_target`. `serve` is what users
-call, and `serving` starts either (with `port_config`, `listeners`, `announcement`,
-`signals`).
+`http1` is our own server; both read targets with `request_target`, and turn connections away
+with `no_room`. `watch` notices that a client has gone. `serve` is what users call, and
+`serving` starts either (with `port_config`, `listeners`, `unix_socket`, `announcement`,
+`signals`); `proxies` says whom to believe about where a request comes from.
 
 `stdio` has the other transport, all of it but what a message says of itself (`envelope`),
 which is the same.

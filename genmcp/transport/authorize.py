@@ -1,6 +1,6 @@
 """Access tokens: taken from the header, verified, and refused as OAuth has it.
 
-Layer: transport, shell; asked by `genmcp.transport.asgi` when a request's head is in
+Layer: transport, shell; asked by `genmcp.transport.endpoint` when a request's head is in
 order, before its body is read and before anything is set up for it. What makes a token
 good is `genmcp.authorization`'s matter, what refusals say besides is in
 `genmcp.transport.challenge`.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from genmcp.events import Event
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class DiscoverySink(Sink):
     """Adds the versions that the rim speaks, of which the server does not know.
 

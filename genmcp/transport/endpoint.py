@@ -10,14 +10,12 @@ Spec: basic/transports/streamable-http
 
 from __future__ import annotations
 
-import logging
-import secrets
 from typing import TYPE_CHECKING, Final
 
 import attrs
 import trio
 
-from genmcp.errors import InternalError, InvalidRequest, LimitExceeded, McpError, Overloaded
+from genmcp.errors import InvalidRequest, LimitExceeded, Overloaded, describe_shutdown
 from genmcp.events import ClientGone, Failed
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux.failure import is_crash
@@ -25,6 +23,7 @@ from genmcp.telemetry import RefusalReason
 from genmcp.transport.cors import answer_preflight, is_preflight
 from genmcp.transport.discovery_sink import DiscoverySink
 from genmcp.transport.exchange import BadBodyError, BodyTooLargeError
+from genmcp.transport.fault import mask_fault
 from genmcp.transport.headers import show
 from genmcp.transport.inbound import (
     ReceivedLegacy,
@@ -32,6 +31,7 @@ from genmcp.transport.inbound import (
     ReceivedRequest,
     Refusal,
     refuse_limit,
+    refuse_shutdown,
 )
 from genmcp.transport.refused import describe_refusal
 from genmcp.transport.reply import Reply, find_delay, find_status, render_accepted
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from genmcp.transport.sender import SenderRules
 
 _LAST_FRAME_SECONDS: Final = 1.0
-
-_log: Final = logging.getLogger("genmcp.transport")
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -126,7 +124,7 @@ class Endpoint:
             await _refuse(exchange, refusal)
             return None
         if exchange.verb != "POST" and self.legacy is not None:
-            await self.legacy.serve_verb(exchange.scope, exchange, access)
+            await self.legacy.serve_verb(exchange, access)
             return None
         body = exchange.take_body(self.inbound.max_body_bytes)
         if body is None:
@@ -141,7 +139,7 @@ class Endpoint:
             case ReceivedRequest(request=request, caller=caller):
                 return await self._open(exchange, request, caller)
             case ReceivedLegacy() if self.legacy is not None:
-                await self.legacy.serve_message(exchange.scope, exchange, received, access)
+                await self.legacy.serve_message(exchange, received, access)
             case ReceivedNotification(notification=notification):
                 # Accepted whatever the server makes of it: nothing can be answered.
                 await exchange.send_whole(render_accepted())
@@ -195,15 +193,13 @@ class Endpoint:
             else Reply(caller.request_id, gate.challenges.challenge)
         )
         if self.identity.asks:
-            identified = await self.identity.complete(exchange.scope, caller, exchange)
+            identified = await self.identity.complete(caller, exchange)
             if isinstance(identified, Refusal):
                 await _refuse(exchange, identified if gate is None else gate.complete(identified))
                 return None
             caller = identified
         if self.mux.draining:
-            reason = RefusalReason.SHUTTING_DOWN
-            refusal = Refusal(503, _shutting_down(), caller.request_id, reason=reason)
-            await _refuse(exchange, refusal)
+            await _refuse(exchange, refuse_shutdown(caller.request_id))
             return None
         try:
             return self.mux.open(request, caller, self._find_sink(request, exchange))
@@ -219,7 +215,7 @@ class Endpoint:
         if not self.mux.draining:
             raise RuntimeError(f"{call.what} ended without an answer")
         with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await exchange.write(Failed(_shutting_down()))
+            await exchange.write(Failed(describe_shutdown()))
 
     def _find_sink(self, request: mcp.Request, exchange: Exchange) -> Sink:
         if self.legacy is None or not isinstance(request, mcp.DiscoverRequest):
@@ -243,20 +239,9 @@ async def _answer_early(exchange: Exchange, answer: Whole | Refusal) -> None:
         await exchange.send_early(answer)
 
 
-def _shutting_down() -> McpError:
-    return InternalError("The server is shutting down")
-
-
 async def _answer_crash(exchange: Exchange, error: BaseException) -> None:
     """Log what must not happen, and answer it all the same."""
-    error_id = secrets.token_hex(8)
-    _log.error(
-        "serving a request failed, error id %s",
-        error_id,
-        exc_info=error,
-        extra={"genmcp_error_id": error_id},
-    )
-    masked = InternalError("Internal server error", data={"errorId": error_id})
+    masked = mask_fault(error)
     refusal = Refusal(500, masked, reason=RefusalReason.CRASH)
     if not exchange.dispatched:
         exchange.reporter.refuse(describe_refusal(refusal), masked)

@@ -1,6 +1,6 @@
 """One HTTP request: its body in, its response out, whatever carries them.
 
-Layer: transport, shell; below `genmcp.transport.asgi`, which decides what to answer.
+Layer: transport, shell; below `genmcp.transport.endpoint`, which decides what to answer.
 Here is what holds for every carrier: how much of a body is read and for how long, how a
 refusal gets through to a client that is still sending, and that nothing is written after
 a write that went wrong. The carriers: `genmcp.transport.asgi_exchange` for ASGI servers,
@@ -111,7 +111,12 @@ class Exchange(Sink):
         return scope if self._told is None else {**scope, **self._told}
 
     def believe(self, client_address: str | None, scheme: str | None) -> None:
-        """Let the request come from where its proxies say."""
+        """Let the request come from where its proxies say.
+
+        Args:
+            client_address: the client's; `None` if they do not tell.
+            scheme: the one it used, `http` or `https`; `None` for that of the connection.
+        """
         self.client_address = client_address
         client = None if client_address is None else (client_address, 0)
         self._told = {"client": client} if scheme is None else {"client": client, "scheme": scheme}

@@ -1,6 +1,7 @@
 """Who is calling: what the application says of a request before its call is opened.
 
-Layer: transport, shell; asked by `genmcp.transport.asgi` when the request has been read.
+Layer: transport, shell; asked by `genmcp.transport.endpoint` when the request has been
+read.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Identity(Value):
         """Whether the application says anything."""
         return self.assigns is not None or self.principal is not None
 
-    async def complete(self, scope: Scope, caller: Caller, exchange: Exchange) -> Caller | Refusal:
+    async def complete(self, caller: Caller, exchange: Exchange) -> Caller | Refusal:
         """Return the caller with what the application says of it, or a refusal.
 
         Raises:
@@ -64,7 +65,8 @@ class Identity(Value):
         if not self.asks:
             return caller
         try:
-            return await watch_over(self._ask(scope, caller), exchange, self.timeout_seconds)
+            asking = self._ask(exchange.scope, caller)
+            return await watch_over(asking, exchange, self.timeout_seconds)
         except (McpError, BaseExceptionGroup) as error:
             leaf = find_sole_leaf(error)
             if not isinstance(leaf, McpError):

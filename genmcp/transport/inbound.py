@@ -1,10 +1,10 @@
 """From bytes and headers to a request, or a refusal.
 
-Layer: transport, pure; the station of a call between the shell (`genmcp.transport.
-asgi`) and `genmcp.mux.call`. The shell calls `check_head` when the head of a request has
-arrived (and `genmcp.transport.sender` has nothing against who sent it), and `read_body`
-when its body has; what comes back is a `Refusal` to send, a notification, or a request
-for the mux. Nothing here waits, reads or writes.
+Layer: transport, pure; the station of a call between `genmcp.transport.endpoint` and
+`genmcp.mux.call`. The endpoint calls `check_head` when the head of a request has arrived
+(and `genmcp.transport.sender` has nothing against who sent it), and `read_body` when its
+body has; what comes back is a `Refusal` to send, a notification, a request for the mux, or
+a message of 2025, for `genmcp.transport.legacy`. Nothing here waits, reads or writes.
 
 The order of the checks is the protocol's where it fixes one, and each answer depends
 on it: a header that differs from the body is -32020 even if it names a version that
@@ -31,6 +31,7 @@ from genmcp.errors import (
     MethodNotFound,
     ParseError,
     UnsupportedProtocolVersion,
+    describe_shutdown,
 )
 from genmcp.legacy import versions as legacy_versions
 from genmcp.legacy.era import Route, find_route, is_modern
@@ -345,6 +346,11 @@ def refuse_missing_session(request_id: mcp.RequestId | None = None) -> Refusal:
         request_id,
         reason=RefusalReason.SESSION,
     )
+
+
+def refuse_shutdown(request_id: mcp.RequestId | None = None) -> Refusal:
+    """Return the refusal of a request that comes while the server shuts down."""
+    return Refusal(503, describe_shutdown(), request_id, reason=RefusalReason.SHUTTING_DOWN)
 
 
 def refuse_limit(status: int, message: str, setting: str, limit: float) -> Refusal:

@@ -1,7 +1,7 @@
 """Why a request was refused, in one word.
 
 Layer: transport, pure. Wherever a `Refusal` is made, its status and its error say nearly
-always why; this reads it from them, for `genmcp.transport.asgi` to tell.
+always why; this reads it from them, for whoever sends it to tell.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A call's events, turned into the parts of an HTTP response.
 
-Layer: transport, pure; the last station of a call, after `genmcp.mux.call`. The shell
-that carries the call (`genmcp.transport.asgi`) feeds a `Reply` the events the mux wrote,
+Layer: transport, pure; the last station of a call, after `genmcp.mux.call`. What
+carries the request (`genmcp.transport.exchange`) feeds a `Reply` the events the mux wrote,
 and sends the parts it gives, in order.
 
 The first byte of a stream freezes the status at 200, while many errors have a status

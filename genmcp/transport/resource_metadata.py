@@ -2,7 +2,7 @@
 
 Layer: transport, pure. A small JSON document, the same for everybody, at two paths of the
 public host: the well-known one with the endpoint's own path after it, which refusals name,
-and without it, where older clients look. `genmcp.transport.asgi` asks it first of all.
+and without it, where older clients look. `genmcp.transport.endpoint` asks it first of all.
 
 Spec: basic/authorization/authorization-server-discovery; RFC 9728, sections 2 and 3
 """

@@ -1,7 +1,7 @@
 """Who sent this: the verdict on `Host` and `Origin`, and what a refused one is told.
 
-Layer: transport, pure; between the shell (`genmcp.transport.asgi`) and the rules
-(`genmcp.transport.origin`). The shell asks first of all, whatever the path and the HTTP
+Layer: transport, pure; between `genmcp.transport.endpoint` and the rules
+(`genmcp.transport.origin`). Asked nearly first of all, whatever the path and the HTTP
 method; the same verdict says who may read the answer (`genmcp.transport.cors`).
 
 Spec: basic/transports/streamable-http#security--endpoint

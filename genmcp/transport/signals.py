@@ -1,6 +1,6 @@
 """The signals that ask a process to end.
 
-Layer: transport, shell. `genmcp.transport.serve` uses it when it is asked to, and
+Layer: transport, shell. `genmcp.transport.serving` uses it when it is asked to, and
 `genmcp.cli` does.
 """
 

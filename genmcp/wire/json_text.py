@@ -44,6 +44,7 @@ _LONG: Final = 16 * 1024
 """From how many bytes on it pays to look before going through all of a text."""
 
 _FEW: Final = 256
+"""From how many of a character on counting them all beats looking for each."""
 
 _MOST_SHOWN: Final = 60
 """How much of a name or a number an error repeats."""

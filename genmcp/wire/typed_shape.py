@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     from genmcp.wire.typed_fields import Field
 
-Kind = Literal["null", "boolean", "integer", "number", "string", "array", "object"]
-
 
 @attrs.frozen(eq=False, repr=False)
 class Anything(Value):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _LENGTH: Final = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,9})\r\n", re.IGNORECASE)
 _END: Final = b"\r\n\r\n"
+# Of one connection, 8 KiB at the most: there are thousands, and few tools called in a loop.
 _MOST_HEADS: Final = 4
 _MOST_BYTES: Final = 2048
 _MOST_DIGITS: Final = 9

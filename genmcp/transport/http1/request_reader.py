@@ -398,12 +398,12 @@ class RequestReader:
             )
         expect, coding = scanned.get(EXPECT), scanned.get(TRANSFER_ENCODING)
         if expect is not None or coding is not None:
-            self._check_expectations(scanned, http10=http10)
+            self._check_expectations(http10=http10)
         if "Host" in scanned.repeated or (scanned.get(HOST) is None and not http10):
             raise BadRequestError(400, "An HTTP/1.1 request has exactly one Host header")
         return expect is not None and not http10
 
-    def _check_expectations(self, scanned: RequestHeaders, *, http10: bool) -> None:
+    def _check_expectations(self, *, http10: bool) -> None:
         """Refuse what the client wants to have that is not had here."""
         for name, value in self._headers:
             if name == EXPECT and value.strip().lower() != b"100-continue":

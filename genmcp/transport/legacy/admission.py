@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from genmcp.legacy.store import SessionState
     from genmcp.tokens import Keyring
     from genmcp.transport.authorize import Gate
-    from genmcp.transport.exchange import Exchange, Scope
+    from genmcp.transport.exchange import Exchange
     from genmcp.transport.identify import Identity
 
 
@@ -65,7 +65,6 @@ class SessionAdmission:
 
     async def identify(
         self,
-        scope: Scope,
         exchange: Exchange,
         access: Access | None,
         request_id: mcp.RequestId | None,
@@ -83,7 +82,7 @@ class SessionAdmission:
             access=access,
             principal=None if access is None else access.subject,
         )
-        identified = await self.identity.complete(scope, caller, exchange)
+        identified = await self.identity.complete(caller, exchange)
         if not isinstance(identified, Refusal):
             return identified
         refusal = attrs.evolve(identified, request_id=request_id)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import trio
 
-from genmcp.errors import InternalError, LimitExceeded, McpError, Overloaded
+from genmcp.errors import InternalError, LimitExceeded, McpError, Overloaded, describe_shutdown
 from genmcp.legacy.questions import QuestionFailed, translate_questions
 from genmcp.legacy.store import (
     AnswerCame,
@@ -160,7 +160,7 @@ class Conversation:
         if not self._mux.draining:
             raise RuntimeError(f"{request.method} ended without an answer")
         with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await self._sink.fail(_shutting_down())
+            await self._sink.fail(describe_shutdown())
 
     # -- questions ---------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class Conversation:
             QuestionFailed: the client refused, or was too slow.
         """
         if self._stopping:
-            raise _shutting_down()
+            raise describe_shutdown()
         questions = translate_questions(
             asked.input_requests or {}, caller.protocol_version, self._reach
         )
@@ -180,7 +180,7 @@ class Conversation:
             with trio.move_on_after(_RETRY_SECONDS):
                 await self._news.park()
             if self._stopping:
-                raise _shutting_down()
+                raise describe_shutdown()
             return {}
         try:
             self._unanswered = {question.id: question for question in questions}
@@ -205,7 +205,7 @@ class Conversation:
             if not self._unanswered:
                 return answers
             if self._stopping:
-                raise _shutting_down()
+                raise describe_shutdown()
             await self._wait(deadline)
 
     async def _wait(self, deadline: float) -> None:
@@ -234,7 +234,3 @@ def _answer(
     )
     again: mcp.Request = attrs.evolve(request, params=params)  # type: ignore[misc]
     return again
-
-
-def _shutting_down() -> McpError:
-    return InternalError("The server is shutting down")

@@ -27,7 +27,7 @@ from genmcp.legacy.store import (
 )
 from genmcp.mcp import v2607 as mcp
 from genmcp.telemetry import RefusalReason
-from genmcp.transport.inbound import Refusal
+from genmcp.transport.inbound import Refusal, refuse_shutdown
 from genmcp.transport.legacy.admission import (
     FoundSession,
     SessionAdmission,
@@ -42,7 +42,7 @@ from genmcp.transport.legacy.session_requests import (
 )
 from genmcp.transport.legacy.sink import CallSink
 from genmcp.transport.legacy.stream import ResumableStream
-from genmcp.transport.legacy.verbs import SessionVerbs, refuse_shutdown
+from genmcp.transport.legacy.verbs import SessionVerbs
 from genmcp.transport.refused import describe_refusal
 from genmcp.transport.reply import (
     OK,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from genmcp.legacy.store import SessionState, SessionStore
     from genmcp.mux import Mux
     from genmcp.transport.authorize import Gate
-    from genmcp.transport.exchange import Exchange, Scope
+    from genmcp.transport.exchange import Exchange
     from genmcp.transport.identify import Identity
     from genmcp.transport.inbound import ReceivedLegacy
     from genmcp.transport.legacy.session_requests import SessionRequest
@@ -127,7 +127,7 @@ class LegacyEndpoint:
     # -- POST ----------------------------------------------------------------------
 
     async def serve_message(
-        self, scope: Scope, exchange: Exchange, received: ReceivedLegacy, access: Access | None
+        self, exchange: Exchange, received: ReceivedLegacy, access: Access | None
     ) -> None:
         """Answer one message.
 
@@ -136,7 +136,7 @@ class LegacyEndpoint:
         """
         message = received.message
         request_id = message.id if isinstance(message, RequestMessage) else None
-        caller = await self._admission.identify(scope, exchange, access, request_id)
+        caller = await self._admission.identify(exchange, access, request_id)
         if isinstance(caller, Refusal):
             await _refuse(exchange, caller)
         elif received.session_id is None and isinstance(message, RequestMessage):
@@ -311,13 +311,13 @@ class LegacyEndpoint:
 
     # -- GET and DELETE ------------------------------------------------------------
 
-    async def serve_verb(self, scope: Scope, exchange: Exchange, access: Access | None) -> None:
+    async def serve_verb(self, exchange: Exchange, access: Access | None) -> None:
         """Answer a GET or a DELETE.
 
         Raises:
             ClientGone: the client left before its request was looked at.
         """
-        refusal = await self._verbs.serve(scope, exchange, access)
+        refusal = await self._verbs.serve(exchange, access)
         if refusal is not None:
             await _refuse(exchange, refusal)
 

@@ -19,6 +19,7 @@ from genmcp.legacy.requests import MODERN_ONLY, make_request, translate_request
 from genmcp.legacy.results import translate_discovery, translate_result
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport.headers import show
+from genmcp.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -32,8 +33,8 @@ Translate: TypeAlias = Callable[[mcp.Result], dict[str, Any]]
 """Returns a result in the wire form of the session's version."""
 
 
-@attrs.frozen
-class SessionRequest:
+@attrs.frozen(eq=False, repr=False)
+class SessionRequest(Value):
     """A request that may run.
 
     Attributes:
@@ -69,7 +70,10 @@ def read_session_request(
 
 
 def make_discovery(request_id: mcp.RequestId, session: Session) -> SessionRequest:
-    """Return what an `initialize` asks the server: what it is, and what it offers."""
+    """Return what an `initialize` asks the server: what it is, and what it offers.
+
+    Its `translate` raises `EncodeError` if the server answers with something else.
+    """
 
     def translate(result: mcp.Result) -> dict[str, Any]:
         if not isinstance(result, mcp.DiscoverResult):

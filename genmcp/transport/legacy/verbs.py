@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from genmcp.errors import InternalError, InvalidRequest, MethodNotFound
+from genmcp.errors import InvalidRequest, MethodNotFound
 from genmcp.legacy.store import SessionEnded, StoreUnavailable
-from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
-from genmcp.transport.inbound import Refusal, refuse_missing_session, refuse_verb
+from genmcp.transport.inbound import (
+    Refusal,
+    refuse_missing_session,
+    refuse_shutdown,
+    refuse_verb,
+)
 from genmcp.transport.legacy.admission import refuse_for_now
 from genmcp.transport.legacy.listening import LISTEN
 from genmcp.transport.legacy.news_stream import NewsStream
@@ -30,9 +34,8 @@ if TYPE_CHECKING:
     from genmcp.caller import Caller
     from genmcp.legacy.guard import GuardedReplayStore, GuardedSessionStore
     from genmcp.legacy.session import Session
-    from genmcp.mcp import v2607 as mcp
     from genmcp.mux import Mux
-    from genmcp.transport.exchange import Exchange, Scope
+    from genmcp.transport.exchange import Exchange
     from genmcp.transport.legacy.admission import SessionAdmission
 
 
@@ -47,9 +50,7 @@ class SessionVerbs:
     admission: SessionAdmission
     keepalive_seconds: float
 
-    async def serve(
-        self, scope: Scope, exchange: Exchange, access: Access | None
-    ) -> Refusal | None:
+    async def serve(self, exchange: Exchange, access: Access | None) -> Refusal | None:
         """Answer a GET or a DELETE, or return a refusal to send.
 
         A DELETE that is refused because the store fails may have ended the session: the
@@ -69,7 +70,7 @@ class SessionVerbs:
         session_id = headers.get(header.SESSION_ID)
         if session_id is None:
             return refuse_missing_session()
-        caller = await self.admission.identify(scope, exchange, access, None)
+        caller = await self.admission.identify(exchange, access, None)
         if isinstance(caller, Refusal):
             return caller
         named = headers.get(header.PROTOCOL_VERSION)
@@ -93,7 +94,7 @@ class SessionVerbs:
             await self._end_session(exchange, session)
             return None
         if self.mux.draining:
-            return refuse_shutdown(None)
+            return refuse_shutdown()
         event_id = exchange.headers.get(header.LAST_EVENT_ID)
         if event_id:
             resuming = Resuming(
@@ -129,16 +130,6 @@ class SessionVerbs:
             case _:
                 status = find_status(error)
                 return Refusal(400 if status == OK else status, error, headers=find_delay(error))
-
-
-def refuse_shutdown(request_id: mcp.RequestId | None) -> Refusal:
-    """Return the refusal of what comes while the server shuts down."""
-    return Refusal(
-        503,
-        InternalError("The server is shutting down"),
-        request_id,
-        reason=RefusalReason.SHUTTING_DOWN,
-    )
 
 
 def _lower(value: bytes | None) -> bytes:

@@ -31,7 +31,7 @@ from genmcp.mcp import v2607 as mcp
 from genmcp.mux.failure import is_crash
 from genmcp.transport.inbound import ReceivedNotification, ReceivedRequest
 from genmcp.transport.stdio.legacy_session import LegacySession
-from genmcp.transport.stdio.line_inbound import ReceivedEarlier, Unanswerable
+from genmcp.transport.stdio.line_inbound import ReceivedLegacyRequest, Unanswerable
 from genmcp.transport.stdio.line_splitter import LineSplitter
 from genmcp.transport.stdio.open_calls import OpenCalls
 from genmcp.transport.stdio.output import Output
@@ -181,7 +181,7 @@ class Connection:
         match self._inbound.read_line(line):
             case ReceivedRequest() as received:
                 await self._calls.open(received, nursery)
-            case ReceivedEarlier(message=message):
+            case ReceivedLegacyRequest(message=message):
                 await self._legacy.take(message, nursery)
             case ResponseMessage() as response:
                 self._legacy.take_answer(response)

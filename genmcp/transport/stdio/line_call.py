@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from genmcp.errors import InternalError
+from genmcp.errors import describe_shutdown
 from genmcp.events import Answered, Failed, Sink
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport.stdio.line_reply import LineReply
@@ -80,7 +80,7 @@ class LineCall(Sink, OpenCall):
         if not self._mux.draining:
             raise RuntimeError(f"{self.call.what} ended without an answer")
         with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await self.write(Failed(InternalError("The server is shutting down")))
+            await self.write(Failed(describe_shutdown()))
 
     async def write(self, event: Event) -> None:
         """See `Sink.write`."""

@@ -14,7 +14,6 @@ Spec: basic/transports/stdio#request-metadata, basic/versioning
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
 import attrs
@@ -78,8 +77,8 @@ class Unanswerable(Value):
     refusal: Refusal
 
 
-@attrs.frozen
-class ReceivedEarlier:
+@attrs.frozen(eq=False, repr=False)
+class ReceivedLegacyRequest(Value):
     """A request of a client of 2025, which `genmcp.transport.stdio.legacy_session` answers."""
 
     message: RequestMessage
@@ -87,16 +86,12 @@ class ReceivedEarlier:
 
 Received: TypeAlias = (
     ReceivedRequest
-    | ReceivedEarlier
+    | ReceivedLegacyRequest
     | ReceivedNotification
     | ResponseMessage
     | Refusal
     | Unanswerable
 )
-
-ReadEarlier: TypeAlias = Callable[[RequestMessage], ReceivedRequest | ReceivedEarlier]
-"""Reads a request without the `_meta` key that names a protocol version: what clients of
-earlier versions send. Raises an `McpError` to refuse it."""
 
 
 def refuse_stranger(
@@ -116,7 +111,7 @@ def refuse_stranger(
     Spec: basic/versioning#backward-compatibility-with-initialization-based-versions
     """
     read_meta(_NO_HEADERS, message, supported)
-    raise AssertionError("a request with a protocol version is not an earlier one")
+    raise AssertionError("a request that names its protocol version is no stranger's")
 
 
 class LineInbound:
@@ -125,8 +120,8 @@ class LineInbound:
     Args:
         methods: the methods that are answered, as `Server.methods` gives them.
         limits: how long a line, and how deep its JSON, may be.
-        read_earlier: reads the requests of clients of 2025, where they are served. Then
-            responses are taken, too. Default: they are not.
+        legacy: whether clients of 2025 are served, too. Then their responses are taken as
+            well.
 
     Attributes:
         supported: the protocol versions that are served.
@@ -136,14 +131,14 @@ class LineInbound:
         self,
         methods: Collection[str],
         limits: Limits,
-        read_earlier: ReadEarlier | None = None,
+        *,
+        legacy: bool = False,
     ) -> None:
         self._methods = frozenset(methods)
         self._max_line_bytes = limits.max_body_bytes
         self._max_json_depth = limits.max_json_depth
-        self._read_earlier = refuse_stranger if read_earlier is None else read_earlier
-        self._takes_responses = read_earlier is not None
-        self.supported = SUPPORTED_VERSIONS if read_earlier is None else BOTH_ERAS
+        self._legacy = legacy
+        self.supported = BOTH_ERAS if legacy else SUPPORTED_VERSIONS
 
     def read_line(self, line: Line) -> Received:
         """Read one line. The statuses of refusals are those that HTTP would have."""
@@ -158,7 +153,7 @@ class LineInbound:
             return Refusal(400, error)
         is_response = _is_response(value)
         try:
-            takes_it = is_response and self._takes_responses
+            takes_it = is_response and self._legacy
             message = read_legacy_message(value) if takes_it else read_message(value)
         except MessageError as error:
             refusal = Refusal(400, error.error, error.request_id)
@@ -174,9 +169,11 @@ class LineInbound:
 
     def _read_request(
         self, message: RequestMessage, *, modern: bool
-    ) -> ReceivedRequest | ReceivedEarlier | Refusal:
+    ) -> ReceivedRequest | ReceivedLegacyRequest | Refusal:
+        if self._legacy and not modern:
+            return ReceivedLegacyRequest(message)
         try:
-            return self._decode(message) if modern else self._read_earlier(message)
+            return self._decode(message) if modern else refuse_stranger(message)
         except MethodNotFound as error:
             return Refusal(404, error, message.id)
         except McpError as error:

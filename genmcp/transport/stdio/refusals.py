@@ -10,15 +10,13 @@ A client that takes none of it for half a minute then is gone.
 from __future__ import annotations
 
 import contextlib
-import logging
-import secrets
 from typing import TYPE_CHECKING, Final
 
 import trio
 
-from genmcp.errors import InternalError
 from genmcp.events import ClientGone
 from genmcp.telemetry import RefusalReason
+from genmcp.transport.fault import mask_fault
 from genmcp.transport.inbound import Refusal
 from genmcp.transport.refused import describe_refusal
 from genmcp.transport.stdio.line_reply import render_error
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from genmcp.mux.reporter import Reporter
     from genmcp.transport.stdio.open_call import OpenCall
     from genmcp.transport.stdio.output import Output
-
-_log: Final = logging.getLogger("genmcp.transport")
 
 MOST_WAITING: Final = 256
 PATIENCE_SECONDS: Final = 30.0
@@ -86,14 +82,7 @@ class Refusals:
             error: what happened.
             call: the call it happened to, if it was one already.
         """
-        error_id = secrets.token_hex(8)
-        _log.error(
-            "serving a request failed, error id %s",
-            error_id,
-            exc_info=error,
-            extra={"genmcp_error_id": error_id},
-        )
-        masked = InternalError("Internal server error", data={"errorId": error_id})
+        masked = mask_fault(error)
         with contextlib.suppress(ClientGone):
             if call is None:
                 await self.refuse(Refusal(500, masked, reason=RefusalReason.CRASH))

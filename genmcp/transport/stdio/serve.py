@@ -21,7 +21,7 @@ from genmcp.mux import Mux
 from genmcp.server import Server
 from genmcp.transport.asgi import make_keyring
 from genmcp.transport.stdio.connection import Connection
-from genmcp.transport.stdio.line_inbound import LineInbound, ReceivedEarlier
+from genmcp.transport.stdio.line_inbound import LineInbound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -154,7 +154,7 @@ def make_connector(
     keyring = make_keyring(secret_key)
     load(mcp)
     mux = Mux(server, keyring=keyring, limits=checked, observers=observers)
-    inbound = LineInbound(server.methods(), checked, ReceivedEarlier if legacy else None)
+    inbound = LineInbound(server.methods(), checked, legacy=legacy)
 
     def make(stdin: ReceiveStream, stdout: SendStream) -> Connection:
         return Connection(

@@ -9,7 +9,12 @@ from genmcp.limits import Limits
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport.inbound import ReceivedNotification, ReceivedRequest, Refusal
 from genmcp.transport.refused import read_reason
-from genmcp.transport.stdio.line_inbound import LineInbound, Unanswerable, find_id
+from genmcp.transport.stdio.line_inbound import (
+    LineInbound,
+    ReceivedLegacyRequest,
+    Unanswerable,
+    find_id,
+)
 from genmcp.transport.stdio.line_splitter import OverlongLine
 from genmcp.wire.messages import RequestMessage
 from tests.transport.stdio.peer import META, cancelled, request
@@ -196,20 +201,12 @@ def test_id_of_a_line_that_is_not_read(start: bytes, request_id: Any) -> None:
     assert type(found) is type(request_id)
 
 
-# -- earlier protocol versions -----------------------------------------------------
+# -- clients of 2025 ---------------------------------------------------------------
 
 
-def test_requests_without_a_version_can_be_read_by_somebody_else() -> None:
-    asked: list[RequestMessage] = []
-
-    def read_earlier(message: RequestMessage) -> ReceivedRequest:
-        asked.append(message)
-        received = INBOUND.read_line(json.dumps(LISTED).encode())
-        assert isinstance(received, ReceivedRequest)
-        return received
-
-    inbound = LineInbound({"server/discover"}, Limits(), read_earlier)
+def test_requests_without_a_version_are_of_2025_where_that_is_served() -> None:
+    inbound = LineInbound({"server/discover"}, Limits(), legacy=True)
     line = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"_meta":{}}}'
-    assert isinstance(inbound.read_line(line), ReceivedRequest)
+    message = RequestMessage(1, "initialize", {"_meta": {}})
+    assert inbound.read_line(line) == ReceivedLegacyRequest(message)
     assert isinstance(inbound.read_line(json.dumps(LISTED).encode()), ReceivedRequest)
-    assert [message.method for message in asked] == ["initialize"]
