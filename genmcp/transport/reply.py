@@ -98,6 +98,10 @@ class _State(enum.Enum):
     DONE = enum.auto()
 
 
+# Under names of their own: an attribute of an enumeration is looked up in Python.
+_IDLE, _STREAMING, _DONE = _State
+
+
 class Reply:
     """The response to one request, as a state machine.
 
@@ -125,17 +129,17 @@ class Reply:
     def __init__(self, request_id: mcp.RequestId, challenge: Challenge = _leave_as_it_is) -> None:
         self._request_id = request_id
         self._challenge = challenge
-        self._state = _State.IDLE
+        self._state = _IDLE
 
     @property
     def idle(self) -> bool:
         """Whether nothing was rendered yet, so that any status can still be given."""
-        return self._state is _State.IDLE
+        return self._state is _IDLE
 
     @property
     def done(self) -> bool:
         """Whether the response is complete."""
-        return self._state is _State.DONE
+        return self._state is _DONE
 
     def render(self, event: Event) -> tuple[Part, ...]:
         """Return what goes out for `event`, and move on to the next state.
@@ -145,7 +149,7 @@ class Reply:
                 it was; another event may follow.
             RuntimeError: the response is complete already.
         """
-        if self._state is _State.DONE:
+        if self._state is _DONE:
             raise RuntimeError(f"the reply is complete, {event!r} comes after its end")
         match event:
             case Answered(result=result):
@@ -161,19 +165,19 @@ class Reply:
             case KeptAlive():
                 return self._stream(KEEP_ALIVE)
             case Opened():
-                return self._stream(KEEP_ALIVE) if self._state is _State.IDLE else ()
+                return self._stream(KEEP_ALIVE) if self._state is _IDLE else ()
             case _:
                 assert_never(event)
 
     def _stream(self, body: bytes) -> tuple[Part, ...]:
-        if self._state is _State.STREAMING:
+        if self._state is _STREAMING:
             return (Chunk(body),)
-        self._state = _State.STREAMING
+        self._state = _STREAMING
         return Head(OK, STREAM_HEADERS), Chunk(body)
 
     def _end(self, message: bytes, status: int, headers: HeaderPairs = ()) -> tuple[Part, ...]:
-        idle = self._state is _State.IDLE
-        self._state = _State.DONE
+        idle = self._state is _IDLE
+        self._state = _DONE
         if idle:
             return (render_json(status, message, headers),)
         return Chunk(render_event(message)), End()

@@ -70,6 +70,14 @@ def read_object(value: Any, _type: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
+_KINDS: Final[dict[Hook, frozenset[type]]] = {}
+
+
+def kinds_of(read: Hook) -> frozenset[type]:
+    """Return the types of which `read` returns every value as it is; none if it looks closer."""
+    return _KINDS.get(read, frozenset())
+
+
 def scalar_hook(*scalars: Any) -> Hook:
     """Return what reads one of these scalars, `NoneType` for null included."""
     exact = frozenset(kind for scalar in scalars for kind in SCALARS[scalar][0])
@@ -81,6 +89,7 @@ def scalar_hook(*scalars: Any) -> Hook:
             return value
         raise WrongValue(f"expected {expected}, got {describe(value)}")
 
+    _KINDS[read_scalar] = exact
     return read_scalar
 
 

@@ -26,6 +26,7 @@ from genmcp.wire.scalars import (
     WrongItem,
     WrongValue,
     describe,
+    kinds_of,
     list_hook,
     literal_hook,
     mapping_hook,
@@ -127,7 +128,8 @@ def _quick_hook(
         return None
     fields = attrs.fields_dict(cls)
     members = members_of(cls).values()
-    plan = {member.wire: (member.attribute, _member_hook(member, bound)) for member in members}
+    hooks = {member: _member_hook(member, bound) for member in members}
+    plan = {one.wire: (one.attribute, read, kinds_of(read)) for one, read in hooks.items()}
     defaults: dict[str, Any] = {}
     factories: list[tuple[str, Callable[[], Any]]] = []
     for member in members:
@@ -146,9 +148,10 @@ def _quick_hook(
         values = defaults.copy()
         extra: dict[str, Any] = {}
         for wire, item in given.items():
-            member = plan.get(wire)
-            if member is not None:
-                values[member[0]] = member[1](item, None)
+            if wire in plan:
+                attribute, read, kinds = plan[wire]
+                # Most are scalars, for which a call would be the longest part.
+                values[attribute] = item if type(item) in kinds else read(item, None)
             elif opened and wire not in known:
                 extra[wire] = item
         for attribute, make_default in factories:

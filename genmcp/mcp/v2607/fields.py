@@ -66,7 +66,7 @@ def with_members(value: T, **members: Any) -> T:
         members: attributes and their new values, of the types the class declares.
     """
     cls: Any = type(value)
-    copy = cast("T", object.__new__(cls))
+    copy: T = object.__new__(cls)
     object.__setattr__(copy, "__dict__", {**value.__dict__, **members})
     return copy
 
