@@ -217,6 +217,9 @@ class RequestReader:
         if found is None:
             return False
         head, body = found
+        # Empty lines before it count no more, as when the parser reads a head.
+        self._head_bytes = 0
+        self._first_bytes = b""
         # `_remember` has seen to it that it is like this.
         request = IncomingRequest(
             "POST",
