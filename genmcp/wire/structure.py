@@ -19,6 +19,7 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from genmcp.mcp.unset import Unset
 from genmcp.mcp.v2607.checks import flatten_union, show
+from genmcp.mcp.v2607.fields import PREDICATE
 from genmcp.wire.members import EXTRA, Member, constants_of, is_open, members_of
 from genmcp.wire.scalars import (
     SCALARS,
@@ -142,6 +143,7 @@ def _quick_hook(
         else:
             factories.append((member.attribute, factory))
     opened = is_open(cls)
+    find_problem = fields[EXTRA].metadata.get(PREDICATE) if opened else None
     size = len(plan)
 
     def read_quickly(given: dict[str, Any]) -> Any:
@@ -160,6 +162,9 @@ def _quick_hook(
         if len(values) != size:
             raise KeyError  # something has no default and is not there
         if opened:
+            # The members have their checks from their hooks; these have no hook.
+            if find_problem is not None and find_problem(extra) is not None:
+                raise ValueError
             values[EXTRA] = extra
         made = object.__new__(cls)
         # At once: a frozen object takes no attributes one by one.

@@ -106,15 +106,16 @@ def _remembering(write: Writer) -> Writer:
     A suite puts one and the same object into nearly every result. What is returned is
     shared: nobody changes what was written.
     """
-    last: Any = None
-    last_written: dict[str, Any] = {}
+    # Both in one: another thread, with a suite of its own, may write in between.
+    last: tuple[Any, dict[str, Any]] = (None, {})
 
     def write_once(value: Any) -> dict[str, Any]:
-        nonlocal last, last_written
-        if value is not last or value.extra:
-            last_written = write(value)
-            last = value
-        return last_written
+        nonlocal last
+        known, written = last
+        if value is not known or value.extra:
+            written = write(value)
+            last = (value, written)
+        return written
 
     return write_once
 

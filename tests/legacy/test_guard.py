@@ -150,3 +150,14 @@ async def test_a_failure_is_logged_again_after_it_worked(
         fault.methods = set()
         await guarded.find("key")
     assert len([one for one in caplog.records if one.levelname == "ERROR"]) == 2
+
+
+async def test_one_who_waits_for_a_store_that_never_waits_lets_others_have_their_turn() -> None:
+    class Eager(MemoryReplayStore):
+        async def wait(self, stream: str, after: int) -> None:
+            """Too early is not wrong."""
+
+    guarded = GuardedReplayStore(Eager())
+    for seconds in (10.0, 0.0):
+        with trio.testing.assert_checkpoints():
+            await guarded.wait("stream", 0, seconds)

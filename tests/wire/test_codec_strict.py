@@ -6,6 +6,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
+import attrs
 import pytest
 
 from genmcp.events import EncodeError
@@ -371,6 +372,20 @@ def test_trace_context_is_kept() -> None:
     assert meta.extra == {"traceparent": "00-ab-cd-01", "baggage": 5}
 
 
+@pytest.mark.parametrize(
+    ("cls", "wire"),
+    [
+        (mcp.ResultMetaObject, {"_name": 1}),
+        (mcp.SubscriptionsListenResultMetaObject, {mcp.SUBSCRIPTION_ID_KEY: 1, "_name": 1}),
+    ],
+)
+def test_a_key_that_no_meta_may_have_is_refused_in_what_is_read_as_well(
+    cls: Any, wire: dict[str, Any]
+) -> None:
+    with pytest.raises(DecodeError, match="must have keys like 'com.example/name', got '_name'"):
+        decode(cls, wire)
+
+
 # -- writing -------------------------------------------------------------------------
 
 
@@ -413,6 +428,23 @@ def test_what_has_no_place_in_a_message_is_refused(value: Any, message: str) -> 
     with pytest.raises(EncodeError) as caught:
         encode(value)
     assert str(caught.value).startswith(message)
+
+
+def test_a_meta_is_written_right_while_another_thread_writes_its_own() -> None:
+    def make(name: str) -> mcp.ResultMetaObject:
+        return mcp.ResultMetaObject(server_info=mcp.Implementation(name=name, version="1"))
+
+    class Interrupted(dict[str, Any]):
+        """While this is looked at, another thread has its turn."""
+
+        def __bool__(self) -> bool:
+            encode(theirs)
+            return False
+
+    theirs = make("theirs")
+    ours = attrs.evolve(make("ours"), extra=Interrupted())
+    expected = encode(make("ours"))
+    assert [encode(ours), encode(ours), encode(ours)] == [expected] * 3
 
 
 def test_open_values_are_passed_on_as_they_are() -> None:

@@ -189,7 +189,7 @@ class Connection:
             if not request.path:
                 resolve_target(request, secure=self._secure)
         except BadRequestError as error:
-            self._requests.failure = error
+            self._requests.refuse(request, error)
             return False
         exchange = self._current = Http1Exchange(self, request)
         try:

@@ -74,7 +74,8 @@ def describe_request(
         "raw_path": request.raw_path,
         "query_string": request.query,
         "root_path": "",
-        "headers": request.headers,
+        # A copy: the application may change it, and the next request has the same list.
+        "headers": request.headers.copy(),
         "client": client,
         "server": server,
     }

@@ -125,6 +125,7 @@ class RequestReader:
         "_max_header_bytes",
         "_max_headers",
         "_parser",
+        "_refused",
         "_resuming",
         "_strange_verb",
         "_target",
@@ -147,6 +148,7 @@ class RequestReader:
         self._target = b""
         self._headers: list[HeaderPair] = []
         self._current: IncomingRequest | None = None
+        self._refused: IncomingRequest | None = None
         self._head_bytes = 0
         self._framing_bytes = 0
         self._first_bytes = b""
@@ -161,13 +163,26 @@ class RequestReader:
 
     @property
     def is_head_verb(self) -> bool:
-        """Whether what is being read is, as far as can be told, a HEAD request."""
-        return self._parser is not None and self._parser.get_method() == b"HEAD"
+        """Whether what is being read, or was refused, is a HEAD request, as far as can be told."""
+        request = self._refused or self._current
+        if request is not None:
+            return request.verb == "HEAD"
+        if not self._begun:
+            return False
+        # Until its verb has been read, the parser has that of the request before.
+        return self._first_bytes.lstrip(b"\r\n").startswith(b"HEAD ") or (
+            self._target != b"" and self._parser.get_method() == b"HEAD"
+        )
 
     @property
     def in_body(self) -> bool:
         """Whether a body is still arriving."""
         return self._current is not None
+
+    def refuse(self, request: IncomingRequest, error: BadRequestError) -> None:
+        """Read nothing any more: `request`, which was taken out, is none after all."""
+        self._refused = request
+        self.failure = error
 
     def forget(self) -> None:
         """Give back the heads that were read: the same ones will not come for long."""
@@ -217,6 +232,9 @@ class RequestReader:
         if found is None:
             return False
         head, body = found
+        # Empty lines before it count no more, as when the parser reads a head.
+        self._head_bytes = 0
+        self._first_bytes = b""
         # `_remember` has seen to it that it is like this.
         request = IncomingRequest(
             "POST",

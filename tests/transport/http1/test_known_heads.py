@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from genmcp.transport.headers import scan_headers
 from genmcp.transport.http1 import request_reader
-from genmcp.transport.http1.description import resolve_target
+from genmcp.transport.http1.description import describe_request, resolve_target
 from genmcp.transport.http1.known_heads import KnownHeads
 from genmcp.transport.http1.request_reader import IncomingRequest, RequestReader
 
@@ -144,6 +144,32 @@ def test_a_host_in_the_target_counts_each_time() -> None:
         resolve_target(request, secure=False)
         assert request.headers[0] == (b"host", b"other")
         assert request.scanned is None
+
+
+def test_empty_lines_between_requests_do_not_add_up() -> None:
+    reader = make_reader()
+    feed(reader, SIZED)
+    deafen(reader)
+    for _ in range(MAX_HEADER_BYTES):
+        feed(reader, SIZED)
+        reader._parser = None  # pyright: ignore[reportPrivateUsage]
+        reader.feed(b"\r\n")
+        deafen(reader)
+    assert reader.failure is None
+
+
+def test_what_the_application_does_to_its_scope_stays_with_its_request() -> None:
+    reader = make_reader()
+    for _ in range(3):
+        request = feed(reader, SIZED)
+        resolve_target(request, secure=False)
+        scope = describe_request(request, client=None, server=None, secure=False)
+        assert scope["headers"] == [
+            (b"host", b"x"),
+            (b"mcp-name", b"add"),
+            (b"content-length", b"2"),
+        ]
+        scope["headers"].append((b"x-user", b"alice"))
 
 
 def test_a_connection_that_closes_reads_nothing_more() -> None:

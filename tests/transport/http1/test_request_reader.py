@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genmcp.transport.http1.request_reader import RequestReader
+from genmcp.transport.http1.request_reader import BadRequestError, RequestReader
 
 MAX_HEADER_BYTES = 4096
 MAX_HEADERS = 100
@@ -48,6 +48,42 @@ def test_an_empty_line_begins_no_head(data: bytes) -> None:
     assert not reader.in_head
     reader.feed(b"P")
     assert reader.in_head
+
+
+HEAD_REQUEST = b"HEAD /mcp HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "is_head"),
+    [
+        ([HEAD_REQUEST, b"\x00"], False),
+        ([HEAD_REQUEST + b"\x00"], False),
+        ([HEAD_REQUEST, *[SMALL] * 3, b"\x00"], False),
+        ([SMALL, b"HEAD /\x00"], True),
+        ([SMALL, b"\r\nHEA", b"D /mcp HTTP/1.1\r\nHost x\r\n\r\n"], True),
+        ([SMALL + b"HEAD /mcp HTTP/1.1\r\nHost x\r\n\r\n"], True),
+        ([b"HEAD /mcp HTTP/1.1\r\n\r\n"], True),
+        ([HEAD_REQUEST, b"POST /mcp HTTP/1.1\r\n\r\n"], False),
+    ],
+)
+def test_only_the_verb_of_what_is_refused_counts(pieces: list[bytes], *, is_head: bool) -> None:
+    reader = RequestReader(MAX_HEADER_BYTES, MAX_HEADERS)
+    for piece in pieces:
+        reader.feed(piece)
+    assert reader.failure is not None
+    assert reader.is_head_verb == is_head
+
+
+@pytest.mark.parametrize(
+    ("data", "is_head"), [(HEAD_REQUEST + SMALL, True), (SMALL + HEAD_REQUEST, False)]
+)
+def test_the_verb_of_a_request_that_is_refused_later_counts(data: bytes, *, is_head: bool) -> None:
+    reader = RequestReader(MAX_HEADER_BYTES, MAX_HEADERS)
+    reader.feed(data)
+    reader.refuse(reader.requests.pop(0), BadRequestError(421, "not here"))
+    reader.feed(SMALL)
+    assert reader.failure is not None
+    assert (reader.failure.status, reader.is_head_verb, len(reader.requests)) == (421, is_head, 1)
 
 
 def cut(data: bytes) -> list[bytes]:
