@@ -21,7 +21,8 @@ BIN = $(VENV)/bin
 PIP_INSTALL = -m pip --disable-pip-version-check --no-input install --quiet --quiet
 
 WHEEL_TEST = build/wheel-test
-FREEZE = echo '\# Written by `make lock`.' && build/lock/bin/python -m pip freeze --exclude genmcp
+# In braces: what is redirected is all of it, not the last command alone.
+FREEZE = { echo '\# Written by `make lock`.' && $(1)/bin/python -m pip freeze --exclude genmcp; }
 
 # The pins decide which pyright is used; it need not ask for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
@@ -121,15 +122,14 @@ lock: $(BIN)/python ## write requirements/*.txt anew, with the newest versions a
 	@$(BIN)/python -m venv build/lock
 	@build/lock/bin/python $(PIP_INSTALL) --upgrade pip
 	@build/lock/bin/python $(PIP_INSTALL) --group install .
-	@$(FREEZE) >build/lock/run.txt
+	@$(call FREEZE,build/lock) >build/lock/run.txt
 	@build/lock/bin/python $(PIP_INSTALL) --group dev -c build/lock/run.txt
-	@$(FREEZE) >build/lock/dev.txt
+	@$(call FREEZE,build/lock) >build/lock/dev.txt
 	@rm -rf build/lock/client
 	@$(BIN)/python -m venv build/lock/client
 	@build/lock/client/bin/python $(PIP_INSTALL) --upgrade pip
 	@build/lock/client/bin/python $(PIP_INSTALL) 'mcp<2'
-	@{ echo '# Written by `make lock`.' && build/lock/client/bin/python -m pip freeze; } \
-		>build/lock/client-python-1.txt
+	@$(call FREEZE,build/lock/client) >build/lock/client-python-1.txt
 	@mv build/lock/*.txt requirements/
 
 clean: ## remove everything that was built or installed

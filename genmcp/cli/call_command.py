@@ -10,7 +10,7 @@ import os
 import secrets
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 import trio
@@ -24,14 +24,16 @@ from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.testing import Client, ServerError
 from genmcp.transport.asgi import StreamableHTTP
-from genmcp.wire.codec import encode
+from genmcp.wire.codec import DecodeError, encode
 from genmcp.wire.json_text import read_json
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from genmcp.testing.memory_http import ASGIApp
+
+_ASKED_FOR: Final = (mcp.ProgressNotification.method, mcp.LoggingMessageNotification.method)
 
 
 def run_tools(parsed: argparse.Namespace) -> int:
@@ -55,15 +57,47 @@ def _run(parsed: argparse.Namespace, work: Callable[[Client], Awaitable[int]]) -
     withheld = token is not None and is_url(parsed.server) and not is_private(parsed.server)
     token = None if withheld else token
     watch = TokenWatch(app, token=token, withheld=withheld)
-    client = Client(watch, path=path, token=token)
+    client = _ToolClient(watch, path=path, token=token)
+    # Of a server that is known by its URL alone, what the client does not take is no mistake
+    # of whoever calls: it is said in a line. In process, the traceback tells more.
+    unexpected = (AssertionError, DecodeError) if is_url(parsed.server) else ()
     try:
         return trio.run(_work, client, work)
-    except* (ServerError, OSError) as group:
+    except* (ServerError, OSError, *unexpected) as group:
         # Wrapped in as many groups as there were nurseries on the way.
         error = find_sole_leaf(group)
-    code = f"error {error.code}: " if isinstance(error, ServerError) else ""
-    _tell(f"{code}{error}{watch.describe()}")
+    _tell(f"{_describe_error(error, parsed.server)}{watch.describe()}")
     return 1
+
+
+class _ToolClient(Client):
+    """A client that passes over the notifications which a server sends unasked."""
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        hear: Callable[[dict[str, Any]], None] | None = None,
+    ) -> dict[str, Any]:
+        """Send a request, and let `hear` have progress and log records alone."""
+
+        def hear_asked(message: dict[str, Any]) -> None:
+            if hear is not None and message["method"] in _ASKED_FOR:
+                hear(message)
+
+        return await super().request(method, params, meta=meta, hear=hear_asked)
+
+
+def _describe_error(error: BaseException, target: str) -> str:
+    match error:
+        case ServerError(code=code):
+            return f"error {code}: {error}"
+        case AssertionError() | DecodeError():
+            return f"{target} does not keep to MCP {mcp.PROTOCOL_VERSION}: {error}"
+        case _:
+            return str(error)
 
 
 def _find_app(target: str) -> tuple[ASGIApp, str]:

@@ -1,6 +1,8 @@
 """A server somewhere else, as an ASGI application here.
 
-Layer: cli. Lets `genmcp.testing.Client` call a server that is already running.
+Layer: cli. Lets `genmcp.testing.Client` call a server that is already running. That client
+is strict, as it is made to test genmcp's own server: what another server may write in ways
+of its own, such as its events, is put here into the one form that it reads.
 """
 
 from __future__ import annotations
@@ -10,9 +12,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import h11
+import orjson
 import trio
 
+from genmcp.cli.event_stream import EventStreamReader
 from genmcp.cli.target import UsageError
+from genmcp.errors import show_line
+from genmcp.transport.sse import render_event
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -20,6 +26,7 @@ if TYPE_CHECKING:
     Message = MutableMapping[str, Any]
 
 _CONNECT_SECONDS = 30.0
+_EVENTS = b"text/event-stream"
 
 
 def is_url(text: str) -> bool:
@@ -58,7 +65,7 @@ class RemoteEndpoint:
         """Make one request; the connection is closed when the client here leaves.
 
         Raises:
-            OSError: there is no connection, or it broke.
+            OSError: there is no connection, it broke, or what came over it is not JSON-RPC.
         """
         body = bytearray()
         more = True
@@ -105,24 +112,89 @@ class RemoteEndpoint:
         send: Callable[[Message], Awaitable[None]],
     ) -> None:
         connection = h11.Connection(h11.CLIENT)
+        answer: _Events | _Whole = _Whole(f"{self._url} answered")
         try:
             for part in (request, h11.Data(data=body), h11.EndOfMessage()):
                 await stream.send_all(connection.send(part) or b"")
             while True:
                 match event := connection.next_event():
                     case h11.Response():
-                        start = {"status": event.status_code, "headers": list(event.headers)}
+                        headers = [_simplify(name, value) for name, value in event.headers]
+                        start = {"status": event.status_code, "headers": headers}
                         await send({"type": "http.response.start", **start})
+                        streams = (b"content-type", _EVENTS) in headers
+                        whose = f"{self._url} answered {event.status_code}"
+                        answer = _Events(whose) if streams else _Whole(whose)
                     case h11.Data():
-                        data = bytes(event.data)
+                        data = answer.feed(bytes(event.data))
                         await send({"type": "http.response.body", "body": data, "more_body": True})
                     case h11.EndOfMessage():
-                        await send({"type": "http.response.body", "body": b""})
+                        await send({"type": "http.response.body", "body": answer.finish()})
                         return
                     case _:
                         connection.receive_data(bytes(await stream.receive_some()))
         except (trio.BrokenResourceError, h11.RemoteProtocolError) as error:
             raise OSError(f"the connection to {self._url} broke: {error}") from error
+
+
+class _Events:
+    """An event stream, one message after the other.
+
+    Args:
+        whose: says what was answered, for errors.
+    """
+
+    def __init__(self, whose: str) -> None:
+        self._whose = whose
+        self._reader = EventStreamReader()
+
+    def feed(self, part: bytes) -> bytes:
+        """Take the next part; return its messages as genmcp's own server writes them."""
+        return b"".join(self._render(data) for data in self._reader.feed(part))
+
+    def finish(self) -> bytes:
+        """Take the end of the stream."""
+        return b""
+
+    def _render(self, data: str) -> bytes:
+        _check_message(data.encode(), self._whose)
+        # JSON has line ends only where it may have spaces.
+        return render_event(data.replace("\n", " ").encode())
+
+
+class _Whole:
+    """One message. The argument is that of `_Events`."""
+
+    def __init__(self, whose: str) -> None:
+        self._whose = whose
+        self._body = bytearray()
+
+    def feed(self, part: bytes) -> bytes:
+        """Take the next part."""
+        self._body += part
+        return b""
+
+    def finish(self) -> bytes:
+        """Take the end; return the message."""
+        _check_message(bytes(self._body), self._whose)
+        return bytes(self._body)
+
+
+def _check_message(message: bytes, whose: str) -> None:
+    try:
+        read = orjson.loads(message)
+    except ValueError:
+        read = None
+    if not (isinstance(read, dict) and "jsonrpc" in read):
+        text = show_line(message.decode("utf-8", "replace").strip())
+        raise OSError(f"{whose}, and no JSON-RPC: {text or 'nothing'}")
+
+
+def _simplify(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """Return a header field, of a content type no more than the type."""
+    if name != b"content-type":
+        return name, value
+    return name, value.partition(b";")[0].strip().lower()
 
 
 async def _leave_when_told(

@@ -399,8 +399,11 @@ def _read_param_headers(tool: mcp.Tool) -> tuple[ParamHeader, ...]:
 def _read_response(message: dict[str, Any], request_id: mcp.RequestId) -> dict[str, Any]:
     if "error" in message:
         error = message["error"]
+        known = isinstance(error, dict) and "code" in error and "message" in error
+        assert known, f"this is no error of JSON-RPC: {message!r}"
         raise ServerError(error["code"], error["message"], error.get("data", UNSET))
     assert message.get("jsonrpc") == "2.0"
+    assert isinstance(message.get("result"), dict), f"this is no response: {message!r}"
     assert message.get("id") == request_id, f"this answers another request: {message!r}"
     result: dict[str, Any] = message["result"]
     return result

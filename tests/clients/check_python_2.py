@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from tests.clients.environments import find_python_2
@@ -14,20 +16,22 @@ EXPECTED = {
     "auto": TODAY,
     "legacy": expect("2025-11-25", {"pings": True}),
 }
-STEPS = [(mode, step) for mode, expected in EXPECTED.items() for step in expected]
+RUNS = [(over, mode) for over in ("native", "hypercorn", "stdio") for mode in EXPECTED]
+STEPS = [(over, mode, step) for over, mode in RUNS for step in EXPECTED[mode]]
 
 
-@pytest.fixture(scope="module", params=["native", "hypercorn"])
-def reports(request: pytest.FixtureRequest) -> dict[str, Report]:
-    return {mode: run_client([*find_python_2(), mode], http=request.param) for mode in EXPECTED}
+@cache
+def report(over: str, mode: str) -> Report:
+    """Return what the client says, which takes its steps once."""
+    return run_client([*find_python_2(), mode], over=over)
 
 
-@pytest.mark.parametrize(("mode", "step"), STEPS)
-def test_python_2(reports: dict[str, Report], mode: str, step: str) -> None:
-    report = reports[mode]
-    assert report.read(step) == EXPECTED[mode][step], report.rest
+@pytest.mark.parametrize(("over", "mode", "step"), STEPS)
+def test_python_2(over: str, mode: str, step: str) -> None:
+    said = report(over, mode)
+    assert said.read(step) == EXPECTED[mode][step], said.rest
 
 
-@pytest.mark.parametrize("mode", EXPECTED)
-def test_python_2_takes_these_steps_and_no_others(reports: dict[str, Report], mode: str) -> None:
-    assert reports[mode].steps == {*EXPECTED[mode]}, reports[mode].rest
+@pytest.mark.parametrize(("over", "mode"), RUNS)
+def test_python_2_takes_these_steps_and_no_others(over: str, mode: str) -> None:
+    assert report(over, mode).steps == {*EXPECTED[mode]}, report(over, mode).rest

@@ -1,7 +1,11 @@
-"""Drives version 1 of the official Python client: `python -m tests.clients.drive_python_1 URL`.
+"""Drives version 1 of the official Python client.
 
-It takes the steps of `tests.clients.steps`, and prints a line of JSON for each: what it
-found, or why the step failed. Runs in the client's own environment, without genmcp.
+    python -m tests.clients.drive_python_1 URL
+    python -m tests.clients.drive_python_1 COMMAND ARGUMENT...
+
+The server is at the URL, or is started by the command and spoken to over stdio. It takes the
+steps of `tests.clients.steps`, and prints a line of JSON for each: what it found, or why
+the step failed. Runs in the client's own environment, without genmcp.
 """
 
 from __future__ import annotations
@@ -12,7 +16,8 @@ from typing import Any, Final
 
 import anyio
 import httpx
-from mcp import ClientSession, types
+from mcp import ClientSession, StdioServerParameters, types
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.context import RequestContext
 from pydantic import AnyUrl, FileUrl
@@ -208,5 +213,22 @@ async def drive_http(url: str) -> None:
     await take("ends its session", ask_again)
 
 
+async def drive_stdio(command: str, *arguments: str) -> None:
+    """Take the steps over stdio, with a server that is started for it and ends with it."""
+    answers = Answers()
+    parameters = StdioServerParameters(command=command, args=[*arguments])
+
+    async def use() -> bool:
+        async with (
+            stdio_client(parameters) as streams,
+            answers.open_session(streams) as session,
+        ):
+            await Steps(session, answers).take_all()
+        return True
+
+    await take("closes", use, seconds=ALL_SECONDS)
+
+
 if __name__ == "__main__":
-    anyio.run(drive_http, sys.argv[1])
+    over_http = sys.argv[1].startswith("http://")
+    anyio.run(drive_http if over_http else drive_stdio, *sys.argv[1:])

@@ -1,8 +1,10 @@
 """Drives version 2 of the official Python client.
 
     python -m tests.clients.drive_python_2 MODE URL
+    python -m tests.clients.drive_python_2 MODE COMMAND ARGUMENT...
 
-MODE is one of pinned, auto and legacy. It takes the steps of `tests.clients.steps`, and
+MODE is one of pinned, auto and legacy. The server is at the URL, or is started by the
+command and spoken to over stdio. It takes the steps of `tests.clients.steps`, and
 prints a line of JSON for each: what it found, or why the step failed.
 """
 
@@ -14,7 +16,7 @@ from typing import Any, Final
 
 import anyio
 import mcp_types
-from mcp import Client
+from mcp import Client, StdioServerParameters
 
 from tests.clients.taking import NOTE, PAUSE_SECONDS, take
 
@@ -169,12 +171,13 @@ class Steps:
         return True
 
 
-async def drive(mode: str, url: str) -> None:
+async def drive(mode: str, server: str, *arguments: str) -> None:
     answers = Answers()
+    over_http = server.startswith("http://")
 
     async def use() -> bool:
         client = Client(
-            url,
+            server if over_http else StdioServerParameters(command=server, args=[*arguments]),
             mode=MODES[mode],
             cache=None,
             elicitation_callback=answers.elicit,
@@ -194,5 +197,5 @@ async def drive(mode: str, url: str) -> None:
 if __name__ == "__main__":
     # The client warns of what the protocol has deprecated, all of which is used here.
     warnings.simplefilter("ignore")
-    [mode, url] = sys.argv[1:]
-    anyio.run(drive, mode, url)
+    mode, server, *arguments = sys.argv[1:]
+    anyio.run(drive, mode, server, *arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,10 @@ from tests.clients.server import NOTE, make_suite
 ROOT: Final = Path(__file__).parents[2]
 SECONDS: Final = 300
 """When a client is given up that does not end. Nothing is measured by it."""
+
+SERVER: Final = "tests.clients.server:make_suite"
+STDIO_COMMAND: Final = (sys.executable, "-m", "genmcp", "serve", SERVER, "--stdio")
+"""Starts the server that a client has to itself."""
 
 STEPS: Final[Mapping[str, Any]] = {
     "lists the tools": ["add", "change", "count", "greet", "hang", "look", "think", "work"],
@@ -73,28 +78,35 @@ class Report:
         return self.found[step]
 
 
-def run_client(command: Sequence[str], *, http: Any) -> Report:
-    """Serve on a free port, have a client take its steps there, and return what it says.
+def run_client(command: Sequence[str], *, over: str) -> Report:
+    """Have a client take its steps, and return what it says.
 
     Args:
-        command: runs the client, but for the URL.
-        http: which server it talks to; see `genmcp.serve`.
+        command: runs the client, but for the server: a URL, or the command that starts one.
+        over: `"stdio"`, where the client starts its server; else which of the HTTP servers
+            is served on a free port, as `genmcp.serve` takes it for `http`.
     """
-    return trio.run(_run_client, command, http)
+    if over == "stdio":
+        return trio.run(_report, [*command, *STDIO_COMMAND])
+    return trio.run(_serve_client, command, over)
 
 
-async def _run_client(command: Sequence[str], http: Any) -> Report:
+async def _serve_client(command: Sequence[str], http: Any) -> Report:
     async with trio.open_nursery() as nursery:
         start = partial(serve, make_suite(), port=0, secret_key="k" * 32, http=http)
         [url] = await nursery.start(start)
-        ended: list[subprocess.CompletedProcess[bytes]] = []
-        with trio.move_on_after(SECONDS):
-            run = partial(
-                trio.run_process, cwd=ROOT, capture_stdout=True, capture_stderr=True, check=False
-            )
-            ended.append(await run([*command, url]))
+        report = await _report([*command, url])
         nursery.cancel_scope.cancel()
-    return _read_report(ended[0]) if ended else Report({}, {}, f"not over after {SECONDS} s")
+    return report
+
+
+async def _report(command: Sequence[str]) -> Report:
+    with trio.move_on_after(SECONDS):
+        ended = await trio.run_process(
+            command, cwd=ROOT, capture_stdout=True, capture_stderr=True, check=False
+        )
+        return _read_report(ended)
+    return Report({}, {}, f"not over after {SECONDS} s")
 
 
 def _read_report(ended: subprocess.CompletedProcess[bytes]) -> Report:
