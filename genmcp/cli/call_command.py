@@ -61,9 +61,10 @@ def _run(parsed: argparse.Namespace, work: Callable[[Client], Awaitable[int]]) -
     # Of a server that is known by its URL alone, what the client does not take is no mistake
     # of whoever calls: it is said in a line. In process, the traceback tells more.
     unexpected = (AssertionError, DecodeError) if is_url(parsed.server) else ()
+    expected: tuple[type[Exception], ...] = (ServerError, OSError, *unexpected)
     try:
         return trio.run(_work, client, work)
-    except* (ServerError, OSError, *unexpected) as group:
+    except* expected as group:
         # Wrapped in as many groups as there were nurseries on the way.
         error = find_sole_leaf(group)
     _tell(f"{_describe_error(error, parsed.server)}{watch.describe()}")

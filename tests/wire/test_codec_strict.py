@@ -382,7 +382,7 @@ def test_trace_context_is_kept() -> None:
 def test_a_key_that_no_meta_may_have_is_refused_in_what_is_read_as_well(
     cls: Any, wire: dict[str, Any]
 ) -> None:
-    with pytest.raises(DecodeError, match="must have keys like 'com.example/name', got '_name'"):
+    with pytest.raises(DecodeError, match=r"must have keys like 'com.example/name', got '_name'"):
         decode(cls, wire)
 
 
