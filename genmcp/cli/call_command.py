@@ -60,11 +60,12 @@ def _run(parsed: argparse.Namespace, work: Callable[[Client], Awaitable[int]]) -
     client = _ToolClient(watch, path=path, token=token)
     # Of a server that is known by its URL alone, what the client does not take is no mistake
     # of whoever calls: it is said in a line. In process, the traceback tells more.
-    unexpected = (AssertionError, DecodeError) if is_url(parsed.server) else ()
-    expected: tuple[type[Exception], ...] = (ServerError, OSError, *unexpected)
+    expected: list[type[Exception]] = [ServerError, OSError]
+    if is_url(parsed.server):
+        expected += [AssertionError, DecodeError]
     try:
         return trio.run(_work, client, work)
-    except* expected as group:
+    except* tuple(expected) as group:
         # Wrapped in as many groups as there were nurseries on the way.
         error = find_sole_leaf(group)
     _tell(f"{_describe_error(error, parsed.server)}{watch.describe()}")
