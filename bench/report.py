@@ -20,6 +20,32 @@ How fast genmcp is, beside its peers: the same tools, written once per framework
 the same bytes of HTTP on the same machine in turn, in protocol version `2026-07-28`.
 """
 
+_WHERE: Final = """\
+## Where the time of a call goes
+
+Sampled with `perf` and `py-spy` while 32 connections asked for a trivial tool (2026-11-30,
+on the machine above, some 105 µs a call):
+
+| part | share |
+|---|---|
+| system calls; half of it is waking the process that is answered | 19 % |
+| trio: waiting for a socket, taking turns | 15 % |
+| the message to objects, and the result back: `_meta`, parameters, who is calling | 14 % |
+| the call: its scope, its channel, limits, its record, its one ending | 11 % |
+| HTTP: the connection, the head, the response | 10 % |
+| JSON: text to values and back, with the checks that parsers leave out | 6 % |
+| the suite: finding the tool, scopes, rates, what came back | 6 % |
+| the arguments: JSON Schema, then the class | 5 % |
+| the endpoint: path, `Host`, `Origin`, the order of checks | 4 % |
+| the tool itself | under 1 % |
+| not told apart: the interpreter, memory | 10 % |
+
+0.35 of the bare limit would be 57 µs. System calls and trio alone are 36 of them, and the
+21 that are left are what JSON and the checks of it take together with HTTP: nothing would be
+left for a protocol. So that target stands here as not met, and is not expected to be in
+Python.
+"""
+
 _HOW: Final = """\
 ## How it is measured
 
@@ -59,7 +85,7 @@ def render_report(run: Run) -> str:
     """Return the whole page."""
     parts = [_INTRODUCTION, "\n".join(_render_setting(run)), "\n".join(_render_targets(run))]
     parts += ["## Ratios\n", *_render_ratios(run), "## Figures\n", "\n".join(_render_figures(run))]
-    parts += ["\n".join(_render_failures(run)), _HOW, _render_repeat(run)]
+    parts += ["\n".join(_render_failures(run)), _WHERE, _HOW, _render_repeat(run)]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts if part.strip())
 
 
