@@ -17,6 +17,7 @@ from genmcp.errors import ParseError, show_line
 from genmcp.mcp import v2607 as mcp
 from genmcp.testing.answering import MAX_ROUNDS, AnsweringClient, accept, decline
 from genmcp.wire.codec import DecodeError, decode, encode
+from genmcp.wire.json_kinds import is_object
 from genmcp.wire.json_text import read_json
 
 if TYPE_CHECKING:
@@ -94,11 +95,10 @@ def describe_lack(answers: AskedClient | None, error: ServerError | None = None)
 
 
 def _wants_person(error: ServerError) -> bool:
-    if error.code != mcp.MISSING_REQUIRED_CLIENT_CAPABILITY or not isinstance(error.data, dict):
+    if error.code != mcp.MISSING_REQUIRED_CLIENT_CAPABILITY or not is_object(error.data):
         return False
-    data = cast("dict[str, Any]", error.data)
-    wanted: Any = data.get("requiredCapabilities")
-    return isinstance(wanted, dict) and "elicitation" in wanted
+    wanted = error.data.get("requiredCapabilities")
+    return is_object(wanted) and "elicitation" in wanted
 
 
 def find_answers(parsed: argparse.Namespace) -> AskedClient | None:
@@ -120,15 +120,14 @@ def _read_file(name: str | None) -> dict[str, mcp.ElicitResult]:
     if name is None:
         return {}
     try:
-        read: Any = read_json(Path(name).read_bytes())
+        read = read_json(Path(name).read_bytes())
     except OSError as error:
         raise UsageError(f"--answers: {error}") from None
     except ParseError as error:
         raise UsageError(f"--answers: {name} is not JSON: {error}") from None
-    if not isinstance(read, dict):
+    if not is_object(read):
         raise UsageError(f"--answers: {name} must hold a JSON object, of answers by their keys")
-    answers = cast("dict[str, Any]", read)
-    return {key: _read_answer(f"--answers: {key}", answers[key]) for key in answers}
+    return {key: _read_answer(f"--answers: {key}", answer) for key, answer in read.items()}
 
 
 def _read_pairs(pairs: list[str]) -> dict[str, mcp.ElicitResult]:
@@ -152,7 +151,7 @@ def _read_answer(whose: str, answer: object) -> mcp.ElicitResult:
         return accept()
     if answer is False:
         return decline()
-    if not isinstance(answer, dict):
+    if not is_object(answer):
         raise UsageError(f"{whose} is neither an object, of a form's fields, nor true nor false")
     try:
         return decode(mcp.ElicitResult, {"action": "accept", "content": answer})

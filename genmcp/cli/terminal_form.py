@@ -61,7 +61,9 @@ class Terminal:
 
     def _ask_consent(self, question: str, *, agreed: dict[str, Any] | None) -> mcp.ElicitResult:
         while True:
-            typed = self._read(f"{_show(question)}? (y/n) [n]: ") or "n"
+            # In full, however long: nobody agrees to half an address.
+            shown = show_line(question, len(question))
+            typed = self._read(f"{shown}? (y/n) [n]: ") or "n"
             yes = _WORDS.get(typed.lower())
             if yes is not None:
                 return mcp.ElicitResult(action="accept", content=agreed) if yes else decline()
@@ -142,7 +144,7 @@ def _describe(name: str, field: mcp.PrimitiveSchemaDefinition, *, required: bool
     return _show(f"{field.title or name} ({kind}{need}){default}: ")
 
 
-def _write_default(default: object) -> str:
+def _write_default(default: mcp.ElicitValue) -> str:
     match default:
         case bool():
             return "y" if default else "n"
@@ -150,10 +152,10 @@ def _write_default(default: object) -> str:
             return default
         case float():
             return f"{default:g}"
-        case list() | tuple():
-            return ", ".join(default)
-        case _:
+        case int():
             return str(default)
+        case _:
+            return ", ".join(default)
 
 
 def _find_titles(field: mcp.PrimitiveSchemaDefinition) -> Mapping[str, str]:

@@ -32,6 +32,7 @@ from genmcp.testing.sse_reader import SSEReader
 from genmcp.testing.subscription import Subscription
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.wire.codec import decode, encode
+from genmcp.wire.json_kinds import is_object
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -399,8 +400,8 @@ def _read_param_headers(tool: mcp.Tool) -> tuple[ParamHeader, ...]:
 def _read_response(message: dict[str, Any], request_id: mcp.RequestId) -> dict[str, Any]:
     if "error" in message:
         error = message["error"]
-        known = isinstance(error, dict) and "code" in error and "message" in error
-        assert known, f"this is no error of JSON-RPC: {message!r}"
+        assert is_object(error), f"this is no error of JSON-RPC: {message!r}"
+        assert {"code", "message"} <= {*error}, f"this is no error of JSON-RPC: {message!r}"
         raise ServerError(error["code"], error["message"], error.get("data", UNSET))
     assert message.get("jsonrpc") == "2.0"
     assert isinstance(message.get("result"), dict), f"this is no response: {message!r}"
