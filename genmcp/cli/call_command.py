@@ -72,12 +72,12 @@ def _run(
     )
     # Of a server that is known by its URL alone, what the client does not take is no mistake
     # of whoever calls: it is said in a line. In process, the traceback tells more.
-    told: tuple[type[Exception], ...] = (ServerError, Unanswered, OSError)
+    expected: list[type[Exception]] = [ServerError, Unanswered, OSError]
     if is_url(parsed.server):
-        told += (AssertionError, DecodeError)
+        expected += [AssertionError, DecodeError]
     try:
         return trio.run(_work, client, work)
-    except* told as group:
+    except* tuple(expected) as group:
         # Wrapped in as many groups as there were nurseries on the way.
         error = find_sole_leaf(group)
     _tell(f"{_describe_error(error, parsed.server, answers)}{watch.describe()}")

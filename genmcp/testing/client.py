@@ -14,7 +14,7 @@ import itertools
 import secrets
 from collections import deque
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import orjson
 
@@ -32,7 +32,6 @@ from genmcp.testing.sse_reader import SSEReader
 from genmcp.testing.subscription import Subscription
 from genmcp.transport.asgi import StreamableHTTP
 from genmcp.wire.codec import decode, encode
-from genmcp.wire.json_kinds import is_object
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -399,9 +398,10 @@ def _read_param_headers(tool: mcp.Tool) -> tuple[ParamHeader, ...]:
 
 def _read_response(message: dict[str, Any], request_id: mcp.RequestId) -> dict[str, Any]:
     if "error" in message:
-        error = message["error"]
-        assert is_object(error), f"this is no error of JSON-RPC: {message!r}"
-        assert {"code", "message"} <= {*error}, f"this is no error of JSON-RPC: {message!r}"
+        given: Any = message["error"]
+        assert isinstance(given, dict), f"this is no error of JSON-RPC: {message!r}"
+        error = cast("dict[str, Any]", given)
+        assert {"code", "message"} <= error.keys(), f"this is no error of JSON-RPC: {message!r}"
         raise ServerError(error["code"], error["message"], error.get("data", UNSET))
     assert message.get("jsonrpc") == "2.0"
     assert isinstance(message.get("result"), dict), f"this is no response: {message!r}"
