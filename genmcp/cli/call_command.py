@@ -16,6 +16,7 @@ import orjson
 import trio
 
 from genmcp.cli.access_token import TokenWatch, is_private, read_token
+from genmcp.cli.asked import CAPABILITIES, AskedClient, Unanswered, describe_lack, find_answers
 from genmcp.cli.remote import RemoteEndpoint, is_url
 from genmcp.cli.target import UsageError, load_server
 from genmcp.cli.trusted import TrustingServer
@@ -48,19 +49,30 @@ def run_call(parsed: argparse.Namespace) -> int:
         UsageError: the arguments cannot be read, or the target is no server.
     """
     arguments = _read_arguments(parsed.arguments, parsed.pairs)
-    return _run(parsed, partial(_call, name=parsed.tool, arguments=arguments, as_json=parsed.json))
+    work = partial(_call, name=parsed.tool, arguments=arguments, as_json=parsed.json)
+    return _run(parsed, work, find_answers(parsed))
 
 
-def _run(parsed: argparse.Namespace, work: Callable[[Client], Awaitable[int]]) -> int:
+def _run(
+    parsed: argparse.Namespace,
+    work: Callable[[Client], Awaitable[int]],
+    answers: AskedClient | None = None,
+) -> int:
     app, path = _find_app(parsed.server)
     token = read_token()
     withheld = token is not None and is_url(parsed.server) and not is_private(parsed.server)
     token = None if withheld else token
     watch = TokenWatch(app, token=token, withheld=withheld)
-    client = _ToolClient(watch, path=path, token=token)
+    client = _ToolClient(
+        watch,
+        path=path,
+        token=token,
+        answers=answers,
+        capabilities=None if answers is None else CAPABILITIES,
+    )
     # Of a server that is known by its URL alone, what the client does not take is no mistake
     # of whoever calls: it is said in a line. In process, the traceback tells more.
-    expected: list[type[Exception]] = [ServerError, OSError]
+    expected: list[type[Exception]] = [ServerError, Unanswered, OSError]
     if is_url(parsed.server):
         expected += [AssertionError, DecodeError]
     try:
@@ -68,7 +80,7 @@ def _run(parsed: argparse.Namespace, work: Callable[[Client], Awaitable[int]]) -
     except* tuple(expected) as group:
         # Wrapped in as many groups as there were nurseries on the way.
         error = find_sole_leaf(group)
-    _tell(f"{_describe_error(error, parsed.server)}{watch.describe()}")
+    _tell(f"{_describe_error(error, parsed.server, answers)}{watch.describe()}")
     return 1
 
 
@@ -92,10 +104,10 @@ class _ToolClient(Client):
         return await super().request(method, params, meta=meta, hear=hear_asked)
 
 
-def _describe_error(error: BaseException, target: str) -> str:
+def _describe_error(error: BaseException, target: str, answers: AskedClient | None) -> str:
     match error:
         case ServerError(code=code):
-            return f"error {code}: {error}"
+            return f"error {code}: {error}{describe_lack(answers, error)}"
         case AssertionError() | DecodeError():
             return f"{target} does not keep to MCP {mcp.PROTOCOL_VERSION}: {error}"
         case _:
@@ -136,7 +148,7 @@ async def _call(client: Client, *, name: str, arguments: dict[str, Any], as_json
     )
     if isinstance(result, mcp.InputRequiredResult):
         asked = ", ".join(result.input_requests or ()) or "a retry"
-        _tell(f"the tool asks for input, which this command cannot give: {asked}")
+        _tell(f"the tool asks for input: {asked}{describe_lack(None)}")
         return 1
     if as_json and result.structured_content is not UNSET:
         _print_json(result.structured_content)

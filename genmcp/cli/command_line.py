@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _CALL_HELP: Final = """\
-Call a tool and print the text of its result; progress and logs go to stderr. The exit
-status is 1 if the tool failed.
+Call a tool and print the text of its result; progress and logs go to stderr. What the
+tool asks is answered by --answer, --answers or --decline, or else asked of you, on a
+terminal. The exit status is 1 if the tool failed.
 """
 _CALLED_HELP: Final = f"{SERVER_HELP}; or the URL of a server that runs"
 
@@ -102,6 +103,18 @@ def _add_call(call: argparse.ArgumentParser) -> None:
     )
     call.add_argument("--arguments", metavar="JSON", help="arguments as a JSON object")
     call.add_argument("--json", action="store_true", help="print the structured result")
+    call.add_argument(
+        "--answer",
+        action="append",
+        default=[],
+        metavar="KEY=JSON",
+        help="answer the question KEY: a form with an object of its fields, a web page with "
+        "true, either with false to decline; may be given several times",
+    )
+    call.add_argument("--answers", metavar="FILE", help="a JSON object of such answers by KEY")
+    call.add_argument(
+        "--decline", action="store_true", help="decline what is asked and has no answer"
+    )
 
 
 def _find_version() -> str:

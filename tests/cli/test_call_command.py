@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -61,6 +62,7 @@ suite = Suite(server_name="test", server_version="1", tools=[Add, Show, Fail, As
 def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "stdin", io.StringIO())  # no terminal, wherever the tests run
     (tmp_path / "called_app.py").write_text(APP, encoding="utf-8")
     yield
     sys.modules.pop("called_app", None)
