@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from genmcp.errors import show, show_line
-from genmcp.events import Answered
+from genmcp.events import Answered, Failed
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux.failure import log_masked, mask
 from genmcp.telemetry import (
@@ -63,8 +63,8 @@ class CallRecord:
         self._caller = caller
         self._notes = notes
         self._ended_at: float | None = None
-        self._outcome: Outcome | None = None
-        self._error: McpError | None = None
+        self._ending: Ending | None = None
+        self._cause: Outcome | None = None
         self._error_id: str | None = None
         self._info: CallInfo | None = None
         self._entered: list[Entered] = []
@@ -119,32 +119,26 @@ class CallRecord:
     def settle(self, ending: Ending, cause: Outcome | None) -> None:
         """Take down that `ending` was written: because of `cause`, or by itself."""
         self._ended_at = trio.current_time()
-        match ending:
-            case Answered(result=result):
-                self._outcome = cause or _read_outcome(result)
-            case _:
-                self._outcome = cause or Outcome.ERROR
-                self._error = ending.error
+        self._ending = ending
+        self._cause = cause
 
     def cut_off(self, cause: Outcome) -> None:
         """Take down that the call ends without an ending, if it does."""
         if self._ended_at is None:
             self._ended_at = trio.current_time()
-            self._outcome = cause
+            self._cause = cause
 
     def finish(self) -> None:
         """Tell of it all, when nothing of the call runs any more."""
-        quiet = self._info is None and self._error is None and self._error_id is None
-        if quiet and self._notes.problem is None and not _log.isEnabledFor(logging.INFO):
+        answered = type(self._ending) is Answered and self._error_id is None
+        quiet = answered and self._info is None and self._notes.problem is None
+        if quiet and not _log.isEnabledFor(logging.INFO):
             return  # as most calls are
-        # Without a word of why: its write was cut off, or the process is interrupted.
-        outcome = self._outcome or Outcome.CANCELLED
+        outcome = self._find_outcome()
         seconds = self._measure()
         code = None if self._error is None else self._error.code
         if self._error_id is None:
             self._log_end(outcome, code, seconds)
-        else:
-            outcome = Outcome.CRASH
         if self._info is None:
             return
         ended = CallEnded(
@@ -159,6 +153,25 @@ class CallRecord:
         self._reporter.end(self._info, ended, self._entered)
 
     # -- inside ------------------------------------------------------------------
+
+    @property
+    def _error(self) -> McpError | None:
+        return self._ending.error if isinstance(self._ending, Failed) else None
+
+    def _find_outcome(self) -> Outcome:
+        if self._error_id is not None:
+            return Outcome.CRASH
+        if self._cause is not None:
+            return self._cause
+        match self._ending:
+            case Answered(result=result):
+                return _read_outcome(result)
+            case Failed():
+                return Outcome.ERROR
+            case None:
+                # Without a word of why: its write was cut off, or the process is
+                # interrupted.
+                return Outcome.CANCELLED
 
     def _measure(self) -> float:
         ended_at = trio.current_time() if self._ended_at is None else self._ended_at

@@ -146,11 +146,15 @@ def _items(container: object) -> Iterable[Any]:
 def _looks_odd(text: bytes, value: Any) -> bool:
     """Tell whether a member may be there twice, or an integer too great.
 
-    Written out again, a value has as many colons as its text had: one for each
-    member, and those inside strings. A member that was dropped took its colon with
-    it. Only a colon written as an escape breaks the count.
+    Most texts are what the value would be written as, and then nothing was lost. Of any
+    other the value has, written out, as many colons as its text had: one for each member,
+    and those inside strings. A member that was dropped took its colon with it. Only a
+    colon written as an escape breaks the count.
     """
-    if text.count(b":") != orjson.dumps(value).count(b":") or b"\\u003" in text:
+    written = orjson.dumps(value)
+    if written == text:
+        return False
+    if text.count(b":") != written.count(b":") or b"\\u003" in text:
         return True
     return _MANY_DIGITS in text.translate(_DIGITS)
 
@@ -160,7 +164,10 @@ def _long_looks_odd(text: bytes, value: Any) -> bool:
 
     Python finds that a byte is not there much faster than it counts or translates.
     """
-    if _count_few(text, b":") != _count_few(orjson.dumps(value), b":"):
+    written = orjson.dumps(value)
+    if written == text:
+        return False
+    if _count_few(text, b":") != _count_few(written, b":"):
         return True
     if b"\\" in text and b"\\u003" in text:
         return True

@@ -21,6 +21,7 @@ from genmcp.mcp.unset import Unset
 from genmcp.mcp.v2607.checks import flatten_union, show
 from genmcp.mcp.v2607.fields import PREDICATE
 from genmcp.wire.members import EXTRA, Member, constants_of, is_open, members_of
+from genmcp.wire.remembered import remembering
 from genmcp.wire.scalars import (
     SCALARS,
     Hook,
@@ -84,6 +85,8 @@ def _class_hook(cls: Any, arguments: tuple[Any, ...]) -> Hook:
     known = frozenset([*constants, *(member.wire for member in members)])
     opened = is_open(cls)
     read_quickly = None if constants else _quick_hook(cls, bound, known)
+    if read_quickly is not None:
+        read_quickly = remembering(cls, read_quickly)
 
     def read_class(value: Any, _type: Any) -> Any:
         given = read_object(value, None)

@@ -136,6 +136,12 @@ _CLASSES: Final[Mapping[Reader, type]] = {
 """The class whose values these readers return as they are."""
 
 
+def find_simple(read: Reader) -> type | None:
+    """Return the class whose values `read` returns as they are, every one of them."""
+    cls = _CLASSES.get(read)
+    return None if cls is float else cls  # infinite ones are no JSON
+
+
 def build_text(cls: type) -> Reader:
     """Return the reader of a class that JSON writes as text."""
 

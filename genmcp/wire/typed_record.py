@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast, get_origin
 import attrs
 
 from genmcp.wire.json_kinds import is_object
-from genmcp.wire.typed_cast import CastError, Reader, collect, refuse_kind
+from genmcp.wire.typed_cast import CastError, Reader, collect, find_simple, refuse_kind
 from genmcp.wire.typed_hints import is_typed_dict, name_of
 from genmcp.wire.violation import Violation, report_missing, report_unknown
 
@@ -29,8 +29,9 @@ class RecordReader:
     def __init__(self, cls: Any) -> None:
         self._construct: Any = get_origin(cls) or cls
         self._is_dict = is_typed_dict(self._construct)
-        # Per member: its reader, and whether null says that it is not there.
-        self._members: dict[str, tuple[Reader, bool]] = {}
+        # Per member: its reader, whether null says that it is not there, and the class
+        # whose values the reader would return as they are.
+        self._members: dict[str, tuple[Reader, bool, type | None]] = {}
         # Keys of a dict: a set that keeps their order.
         self._required: KeysView[str] = dict[str, None]().keys()
         self._filled: tuple[str, ...] = ()
@@ -38,7 +39,8 @@ class RecordReader:
     def prepare(self, members: tuple[Member, ...], build: Callable[[Shape], Reader]) -> None:
         """Take in the members; apart from construction, for a class that holds itself."""
         for member in members:
-            self._members[member.name] = (build(member.shape), member.skips_null)
+            read = build(member.shape)
+            self._members[member.name] = (read, member.skips_null, find_simple(read))
         self._required = dict.fromkeys(one.name for one in members if one.required).keys()
         # May be None and has no default: the constructor must be told.
         self._filled = tuple(
@@ -60,6 +62,8 @@ class RecordReader:
             member = members.get(key)
             if member is None:
                 collect(CastError([report_unknown(key, members)]), found)
+            elif type(item) is member[2]:
+                arguments[key] = item
             elif item is not None or not member[1]:
                 try:
                     arguments[key] = member[0](item)

@@ -9,6 +9,7 @@ Spec: RFC 9112 sections 6 and 7
 
 from __future__ import annotations
 
+import functools
 import time
 from email.utils import formatdate
 from http import HTTPStatus
@@ -28,6 +29,7 @@ _STATUS_LINES: Final = {
     for status in HTTPStatus
 }
 _LAST_CHUNK: Final = b"0\r\n\r\n"
+_MOST_KNOWN: Final = 64
 
 
 class _Clock:
@@ -46,6 +48,18 @@ class _Clock:
 
 
 _clock: Final = _Clock()
+
+
+@functools.lru_cache(_MOST_KNOWN)
+def _render_lines(
+    status: int, headers: HeaderPairs, more_headers: HeaderPairs
+) -> tuple[bytes, bool]:
+    """Return the head as far as it depends on these, and whether it ends the connection."""
+    lines = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
+    kept = [pair for pair in headers if pair[0] != b"connection"]
+    lines += [b"%s: %s\r\n" % pair for pair in (*kept, *more_headers)]
+    # Nothing else is ever said with `connection` than that it closes.
+    return b"".join(lines), len(kept) < len(headers)
 
 
 class ResponseWriter:
@@ -100,14 +114,9 @@ class ResponseWriter:
     def _render_head(
         self, pieces: list[bytes], status: int, headers: HeaderPairs, more_headers: HeaderPairs
     ) -> None:
-        pieces.append(_STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status)
-        for pair in headers:
-            if pair[0] == b"connection":
-                self.closes = True  # nothing else is ever said with it
-            else:
-                pieces.append(b"%s: %s\r\n" % pair)
-        pieces += [b"%s: %s\r\n" % pair for pair in more_headers]
-        pieces.append(_clock.read())
+        lines, closes = _render_lines(status, headers, more_headers)
+        self.closes = self.closes or closes
+        pieces += (lines, _clock.read())
         if self.closes:
             pieces.append(b"connection: close\r\n")
         elif not self._chunked:
