@@ -19,7 +19,7 @@ import attrs
 from genmcp.answers import NO_ANSWERS
 from genmcp.caller import CallerFacts
 from genmcp.mcp import v2607 as mcp
-from genmcp.mcp.v2607.fields import with_members
+from genmcp.mcp.v2607.fields import make_checked, with_members
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_NO_PROGRESS: Final = mcp.ProgressNotification(
-    params=mcp.ProgressNotificationParams(progress_token=0, progress=0)
-)
+_NO_PROGRESS: Final = mcp.ProgressNotificationParams(progress_token=0, progress=0)
+_TOO_GREAT: Final = 2**63
 _SEVERITY: Final[dict[str, int]] = {
     level: rank for rank, level in enumerate(get_args(mcp.LoggingLevel))
 }
@@ -112,13 +111,13 @@ class Channel(CallerFacts, ABC):
         self._last_progress = progress
         # All of it was checked just now.
         params = with_members(
-            _NO_PROGRESS.params,
+            _NO_PROGRESS,
             progress_token=token,
             progress=progress,
             total=total,
             message=message,
         )
-        return await self.deliver(with_members(_NO_PROGRESS, params=params))
+        return await self.deliver(make_checked(mcp.ProgressNotification, params=params))
 
     async def send_log(self, level: mcp.LoggingLevel, data: Any, logger: str | None = None) -> bool:
         """Send a log record, if the client asked for this severity.
@@ -366,10 +365,12 @@ class BlockingChannel(CallerFacts):
 
 def _read_number(name: str, value: object) -> int | float:
     """Return a number as JSON has it: a subclass is its plain value."""
+    if type(value) is int and -_TOO_GREAT < value < _TOO_GREAT:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be an int or a float, got {value!r}")
     if isinstance(value, int):
-        if abs(value) >= 2**63:
+        if abs(value) >= _TOO_GREAT:
             raise ValueError(f"{name} must fit into 64 bits")
         return int.__int__(value)
     if not math.isfinite(value):

@@ -40,6 +40,8 @@ def escape_separators(message: bytes) -> bytes:
     them, lose the rest of the message, and wait for ever. In JSON the three can only stand
     inside a string, so that escaping them changes no value.
     """
+    if message.isascii():
+        return message
     for character, escape in _LINE_SEPARATORS:
         message = message.replace(character, escape)
     return message
