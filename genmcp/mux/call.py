@@ -28,6 +28,7 @@ from genmcp.errors import InternalError
 from genmcp.events import Answered, ClientGone, EncodeError, Failed, KeptAlive
 from genmcp.mux.call_record import CallRecord
 from genmcp.mux.channel import CallChannel
+from genmcp.mux.children import Children
 from genmcp.mux.cleanup import HandlerScope
 from genmcp.mux.failure import is_crash, is_interrupt, log_crash, log_late
 from genmcp.mux.mailbox import Mailbox
@@ -77,8 +78,7 @@ class Call:
         self._stage: Stage | None = None
         self._closing: Ending | None = None
         self._closing_scope: trio.CancelScope | None = None
-        self._children: set[HandlerScope] = set()
-        self._children_ended: trio.lowlevel.ParkingLot | None = None
+        self._children: Children | None = None
 
     @property
     def mailbox(self) -> Mailbox:
@@ -164,8 +164,8 @@ class Call:
                 log_late(error, self.what)
             if stage.scope.torn or not self._over:
                 await self._end_torn()
-            if self._children:
-                await self._end_children()
+            if self._children is not None:
+                await self._children.end()
         finally:
             self._over = True
             self._stage = None
@@ -180,8 +180,8 @@ class Call:
         self._cut_off(Outcome.CANCELLED)
         if self._stage is not None:
             self._stage.scope.cancel()
-        for scope in self._children:
-            scope.cancel()
+        if self._children is not None:
+            self._children.cancel()
 
     async def keep_alive(self) -> None:
         """Show the client that a silent call lives; opens the stream if need be."""
@@ -214,8 +214,8 @@ class Call:
             self._closing_scope.cancel()
         if self._stage is not None:
             self._stage.scope.abort()
-        for scope in self._children:
-            scope.abort()
+        if self._children is not None:
+            self._children.abort()
 
     # -- for the channel ---------------------------------------------------------
 
@@ -264,8 +264,10 @@ class Call:
             raise RuntimeError("start_soon: this call is over")
         # Registered here: the task may get its first turn when the call has ended.
         scope = HandlerScope(self._mux.limits.cleanup_seconds)
+        if self._children is None:
+            self._children = Children()
         self._children.add(scope)
-        self._stage.nursery.start_soon(self._run_child, scope, async_fn, args)
+        self._stage.nursery.start_soon(self._run_child, self._children, scope, async_fn, args)
 
     # -- inside ------------------------------------------------------------------
 
@@ -273,14 +275,6 @@ class Call:
         torn = RuntimeError("the handler's scopes were torn apart: was a nursery left open?")
         await self._end(Failed(self._record.crash(torn)))
         raise torn
-
-    async def _end_children(self) -> None:
-        self._children_ended = trio.lowlevel.ParkingLot()
-        with trio.CancelScope(shield=True):
-            for child in self._children:
-                child.cancel()
-            while self._children:
-                await self._children_ended.park()
 
     async def _answer(self, scope: HandlerScope) -> None:
         channel = self._channel
@@ -314,7 +308,11 @@ class Call:
         return self._closing_scope
 
     async def _run_child(
-        self, scope: HandlerScope, async_fn: Callable[..., Awaitable[object]], args: tuple[Any, ...]
+        self,
+        children: Children,
+        scope: HandlerScope,
+        async_fn: Callable[..., Awaitable[object]],
+        args: tuple[Any, ...],
     ) -> None:
         async def body() -> None:
             await async_fn(*args)
@@ -330,9 +328,7 @@ class Call:
             else:
                 await self._stop(Failed(self._record.crash(error)))
         finally:
-            self._children.discard(scope)
-            if self._children_ended is not None:
-                self._children_ended.unpark_all()
+            children.discard(scope)
 
     def _log_late_cleanup(self) -> None:
         seconds = self._mux.limits.cleanup_seconds
