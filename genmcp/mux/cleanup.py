@@ -74,6 +74,7 @@ class HandlerScope:
         self._due = False
         self._blocked = False
         self._outer_nurseries = 0
+        self._task: Any = None
         self._status: object = None
         self._abandoned = False
 
@@ -95,14 +96,14 @@ class HandlerScope:
     @property
     def torn(self) -> bool:
         """Whether a coroutine has left scopes of its own open: this task is of no more use."""
-        task: Any = trio.lowlevel.current_task()
+        task = self._task
         nests = len(task.child_nurseries) > self._outer_nurseries
         return nests or getattr(task, "_cancel_status", None) is not self._status
 
     @contextmanager
     def open(self) -> Generator[HandlerScope]:
         """Enter it, once. Cancellation from further out does not reach what runs inside."""
-        task = trio.lowlevel.current_task()
+        task = self._task = trio.lowlevel.current_task()
         self._outer_nurseries = len(task.child_nurseries)
         with self._gone, self._grace:
             # Trio says nowhere else whether the scopes of a task are in order.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import attrs
 
+from genmcp.answers import NO_ANSWERS
 from genmcp.errors import (
     CallbackReturnError,
     InvalidParams,
@@ -127,6 +128,8 @@ class ToolCall(Value):
 
     def _with_answers(self, request: mcp.CallToolRequest[Any]) -> mcp.CallToolRequest[Any]:
         answers = self.channel.answers
+        if answers is NO_ANSWERS:
+            return request
         if answers.client_state is None and not answers:
             return request
         params = attrs.evolve(

@@ -119,7 +119,7 @@ class Endpoint:
         if refusal is None and gate is not None:
             admitted = await gate.admit(exchange)
             access, refusal = _split(admitted)
-        refusal = refusal or self.inbound.check_head(exchange.verb, exchange.headers)
+        refusal = refusal or self.inbound.check_head(exchange.headers)
         if refusal is not None:
             await _refuse(exchange, refusal)
             return None

@@ -11,12 +11,13 @@ Spec: basic/index#meta, basic/transports/streamable-http#server-validation
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from genmcp.errors import HeaderMismatch, InvalidParams, UnsupportedProtocolVersion
 from genmcp.mcp import v2607 as mcp
 from genmcp.transport import headers as header
 from genmcp.transport.headers import decode_value, show
+from genmcp.wire.json_kinds import OBJECT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +49,7 @@ def read_meta(
     """
     params = message.params if message.params is not None else {}
     found = params.get("_meta")
-    meta = cast("dict[str, Any]", found) if isinstance(found, dict) else None
+    meta: dict[str, Any] | None = found if type(found) is OBJECT else None
     if meta is None or _VERSION_KEY not in meta:
         if message.method == _HANDSHAKE:
             _refuse_handshake(headers, params, supported)
@@ -81,6 +82,27 @@ def _refuse_handshake(
         raise _invalid_meta(f"is missing; {describe_unknown(_HANDSHAKE)}")
     requested = params.get("protocolVersion")
     raise UnsupportedProtocolVersion(requested if isinstance(requested, str) else "", supported)
+
+
+def check_headers(
+    headers: RequestHeaders,
+    message: RequestMessage,
+    meta: Mapping[str, Any],
+    supported: Sequence[str] = SUPPORTED_VERSIONS,
+) -> None:
+    """Check all headers that mirror the body: the version first, then the others.
+
+    Raises:
+        HeaderMismatch: see `check_version` and `check_mirrors`.
+        UnsupportedProtocolVersion: see `check_version`.
+    """
+    target = _find_target(message)
+    said = (meta[_VERSION_KEY], message.method, target)
+    if headers.has_agreed(said):
+        return
+    check_version(headers, meta, supported)
+    check_mirrors(headers, message)
+    headers.remember_agreed(said)
 
 
 def check_version(
@@ -136,13 +158,19 @@ def check_mirrors(headers: RequestHeaders, message: RequestMessage) -> None:
     for spelling in headers.repeated:
         if spelling.startswith("Mcp-"):
             raise HeaderMismatch(f"The header {spelling} was sent more than once; send it once")
+    target = _find_target(message)
+    if target is not None:
+        _check_name(headers, f"params.{_TARGETS[message.method]}", target)
+
+
+def _find_target(message: RequestMessage) -> str | None:
+    """Return what `Mcp-Name` mirrors, for the methods that have it."""
     key = _TARGETS.get(message.method)
-    if key is None:
-        return
-    target = message.params.get(key) if message.params is not None else None
+    if key is None or message.params is None:
+        return None
+    target = message.params.get(key)
     # Anything else leaves nothing to compare with; the params are refused for it next.
-    if isinstance(target, str):
-        _check_name(headers, f"params.{key}", target)
+    return target if isinstance(target, str) else None
 
 
 def _check_name(headers: RequestHeaders, mirrored: str, target: str) -> None:

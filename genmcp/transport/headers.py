@@ -68,6 +68,10 @@ _WRAPPED_END: Final = "?="
 _MAX_SHOWN_CHARACTERS: Final = 80
 
 
+Mirrored = tuple[str, str, str | None]
+"""What headers repeat of a body: the protocol version, the method, and whom it is about."""
+
+
 @attrs.frozen(eq=False, repr=False)
 class RequestHeaders(Value):
     """The headers of one request that matter here; whatever else was sent is dropped.
@@ -83,8 +87,8 @@ class RequestHeaders(Value):
     values: Mapping[bytes, bytes] = attrs.field(repr=False)
     params: Mapping[str, bytes]
     repeated: frozenset[str]
-    # What `read_mirror` has found; the headers of one request are often those of the next.
-    _mirrors: dict[bytes, str] = attrs.field(factory=dict[bytes, str], repr=False, eq=False)
+    # The headers of one request are often those of the next.
+    _agreed: list[Mirrored] = attrs.field(factory=list[Mirrored], repr=False, eq=False)
 
     def get(self, name: bytes) -> bytes | None:
         """Return the value of the header with this lower-case name, if it was sent."""
@@ -101,9 +105,6 @@ class RequestHeaders(Value):
             HeaderMismatch: it was not sent, was sent more than once, or has a
                 character that no header may have.
         """
-        known = self._mirrors.get(name)
-        if known is not None:
-            return known
         spelling = _SPELLINGS[name]
         value = self.values.get(name)
         if value is None:
@@ -115,13 +116,20 @@ class RequestHeaders(Value):
                 f"The header {spelling} has characters outside visible ASCII: {show(value)}"
                 + ("; wrap such a value as =?base64?...?=" if name == NAME else "")
             )
-        read = self._mirrors[name] = value.decode("ascii")
-        return read
+        return value.decode("ascii")
+
+    def has_agreed(self, said: Mirrored) -> bool:
+        """Return whether a body that says this was found to agree with these headers."""
+        return said in self._agreed
+
+    def remember_agreed(self, said: Mirrored) -> None:
+        """Remember that a body that says this agrees with them, as no other can."""
+        self._agreed[:] = (said,)
 
     def with_length(self, digits: bytes) -> RequestHeaders:
         """Return the same headers with another `Content-Length`."""
         values = {**self.values, CONTENT_LENGTH: digits}
-        return RequestHeaders(values, self.params, self.repeated, self._mirrors)
+        return RequestHeaders(values, self.params, self.repeated, self._agreed)
 
 
 _NOT_REPEATED: Final = frozenset[str]()
@@ -194,6 +202,8 @@ def read_params(headers: RequestHeaders) -> dict[str, str | None]:
     Whether an unreadable one matters is for whoever knows the tool: headers that no
     parameter asks for are ignored.
     """
+    if not headers.params:
+        return {}
     return {param: _read_param(value) for param, value in headers.params.items()}
 
 

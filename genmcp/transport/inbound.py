@@ -1,16 +1,18 @@
 """From bytes and headers to a request, or a refusal.
 
 Layer: transport, pure; the station of a call between `genmcp.transport.endpoint` and
-`genmcp.mux.call`. The endpoint calls `check_head` when the head of a request has arrived
-(and `genmcp.transport.sender` has nothing against who sent it), and `read_body` when its
-body has; what comes back is a `Refusal` to send, a notification, a request for the mux, or
-a message of 2025, for `genmcp.transport.legacy`. Nothing here waits, reads or writes.
+`genmcp.mux.call`. The endpoint calls `check_verb` and `check_head` when the head of a
+request has arrived (and `genmcp.transport.sender` has nothing against who sent it), and
+`read_body` when its body has; what comes back is a `Refusal` to send, a notification, a
+request for the mux, or a message of 2025, for `genmcp.transport.legacy`. Nothing here
+waits, reads or writes.
 
 The order of the checks is the protocol's where it fixes one, and each answer depends
 on it: a header that differs from the body is -32020 even if it names a version that
 is not served, and a missing `_meta` is -32602 before any header is looked at.
 
-    check_head   verb, type, encoding and declared length
+    check_verb   the HTTP method
+    check_head   type, encoding and declared length
     read_body    size, JSON, one message, `_meta`, version header, version served,
                  Mcp-Method, Mcp-Name (`genmcp.transport.envelope`), method served, params
 
@@ -43,8 +45,7 @@ from genmcp.telemetry import RefusalReason
 from genmcp.transport import headers as header
 from genmcp.transport.envelope import (
     SUPPORTED_VERSIONS,
-    check_mirrors,
-    check_version,
+    check_headers,
     describe_unknown,
     read_meta,
 )
@@ -77,6 +78,7 @@ BOTH_ERAS: Final = (*SUPPORTED_VERSIONS, *legacy_versions.VERSIONS)
 """The protocol versions that are served where clients of 2025 are."""
 
 _MAX_LENGTH_DIGITS: Final = 18
+_JSON: Final = b"application/json"
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -179,32 +181,30 @@ class Inbound:
         """Check the HTTP method alone, which comes before who is calling."""
         return None if verb in self.verbs else refuse_verb(verb, self.verbs)
 
-    def check_head(self, verb: str, headers: RequestHeaders) -> Refusal | None:
-        """Check what is known before the body; return a refusal, or `None` to go on."""
-        return self.check_verb(verb) or self._check_body_headers(headers)
-
-    def _check_body_headers(self, headers: RequestHeaders) -> Refusal | None:
+    def check_head(self, headers: RequestHeaders) -> Refusal | None:
+        """Check what headers say of the body; return a refusal, or `None` to go on."""
+        values = headers.values
         if headers.repeated:
             for spelling in ("Content-Type", "Content-Length", "Content-Encoding"):
                 if spelling in headers.repeated:
                     return _refuse(400, f"The header {spelling} was sent more than once")
-        content_type = headers.get(header.CONTENT_TYPE)
+        content_type = values.get(header.CONTENT_TYPE)
         # The protocol demands no type. What is refused is what is not JSON for sure,
         # the three types a web form can send among them.
         if content_type is not None and not _is_json(content_type):
             return _refuse(
                 415,
                 f"Content-Type {show(content_type)} is not JSON; send application/json",
-                ((b"accept", b"application/json"),),
+                ((b"accept", _JSON),),
             )
-        encoding = headers.get(header.CONTENT_ENCODING)
+        encoding = values.get(header.CONTENT_ENCODING)
         if encoding is not None and encoding.lower() not in (b"", b"identity"):
             return _refuse(
                 415,
                 f"Content-Encoding {show(encoding)} is not understood; send the body as it is",
                 ((b"accept-encoding", b"identity"),),
             )
-        length = headers.get(header.CONTENT_LENGTH)
+        length = values.get(header.CONTENT_LENGTH)
         if length is None:
             return None
         if not length.isdigit():
@@ -273,8 +273,7 @@ class Inbound:
         client_address: str | None,
     ) -> ReceivedRequest:
         meta = read_meta(headers, message, self.supported)
-        check_version(headers, meta, self.supported)
-        check_mirrors(headers, message)
+        check_headers(headers, message, meta, self.supported)
         if message.method not in self._methods:
             raise MethodNotFound(describe_unknown(message.method))
         request = decode_request(message.method, message.params or {})
@@ -371,8 +370,10 @@ def refuse_verb(verb: str, verbs: Iterable[str] = VERBS) -> Refusal:
 
 
 def _is_json(content_type: bytes) -> bool:
+    if content_type == _JSON:
+        return True  # as nearly all are
     media_type = content_type.partition(b";")[0].rstrip(b" \t").lower()
-    return media_type == b"application/json" or media_type.endswith(b"+json")
+    return media_type == _JSON or media_type.endswith(b"+json")
 
 
 def _read_notification(message: NotificationMessage) -> mcp.ClientNotification:

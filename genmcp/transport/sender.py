@@ -92,7 +92,8 @@ class SenderRules:
         if headers.repeated:
             return self._judge(verb, headers)
         # A server hears from the same few origins, by the same few names.
-        sender = (verb, headers.get(header.ORIGIN), headers.get(header.HOST))
+        values = headers.values
+        sender = (verb, values.get(header.ORIGIN), values.get(header.HOST))
         verdict = self._known.get(sender)
         if verdict is None:
             verdict = self._judge(verb, headers)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, get_args, get_origin
 
-from genmcp.wire.json_kinds import count_values
+from genmcp.wire.json_kinds import OBJECT, count_values
 from genmcp.wire.problems import render_problems, render_reasons
 from genmcp.wire.repair import MAX_VALUES, TooManyValues, repair
 from genmcp.wire.schema import CompiledSchema, SchemaError, compile_schema, nests_too_deep
@@ -110,7 +110,8 @@ class ArgumentReader:
                 is very much.
         """
         # The type says mapping, but a model may have sent anything.
-        if arguments is not None and not isinstance(arguments, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        plain = type(arguments) is OBJECT
+        if not (plain or arguments is None or isinstance(arguments, Mapping)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentsError.of(
                 [
                     Violation(
@@ -122,8 +123,8 @@ class ArgumentReader:
                 ]
             )
         value: Any = arguments
-        if self._cast is None or not isinstance(arguments, dict):
-            value = {} if arguments is None else dict(arguments)
+        if self._cast is None or not plain:
+            value = dict(arguments or {})
         if not self._accepted.is_valid(value):
             value = self._mend(value)
         if self._cast is None:

@@ -10,7 +10,7 @@ Spec: basic/index#messages
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -20,6 +20,7 @@ from genmcp.mcp.unset import UNSET
 from genmcp.mcp.v2607.fields import make_checked
 from genmcp.value import Value
 from genmcp.wire.codec import DecodeError, decode_with, encode, path_text
+from genmcp.wire.json_kinds import OBJECT
 from genmcp.wire.json_text import write_json
 from genmcp.wire.members import members_of
 from genmcp.wire.scalars import describe
@@ -75,11 +76,10 @@ def read_message(value: Any) -> RequestMessage | NotificationMessage:
     """
     if type(value) is list:
         raise _refuse("Batches are not part of the protocol: send one message at a time")
-    if type(value) is not dict:
+    if type(value) is not OBJECT:
         raise _refuse(f"A message must be a JSON object, got {describe(value)}")
-    message = cast("dict[str, Any]", value)
-    method = message.get("method")
-    if method is None and ("result" in message or "error" in message):
+    message: dict[str, Any] = value
+    if message.get("method") is None and ("result" in message or "error" in message):
         # Its id names a request of ours, and there are none: not echoed.
         raise _refuse("This server sends no requests, so it takes no responses")
     request_id = message.get("id")
@@ -87,10 +87,11 @@ def read_message(value: Any) -> RequestMessage | NotificationMessage:
     problem = _envelope_problem(message)
     if problem is not None:
         raise _refuse(problem, usable_id)
-    params = message.get("params")
+    method: str = message["method"]
+    params: dict[str, Any] | None = message.get("params")
     if usable_id is None:
-        return NotificationMessage(cast("str", method), params)
-    return RequestMessage(usable_id, cast("str", method), params)
+        return NotificationMessage(method, params)
+    return RequestMessage(usable_id, method, params)
 
 
 def _envelope_problem(message: dict[str, Any]) -> str | None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from genmcp.mcp.v2607.checks import show
+from genmcp.wire.json_kinds import OBJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,12 +66,13 @@ def read_anything(value: Any, _type: Any) -> Any:
 
 def read_object(value: Any, _type: Any) -> dict[str, Any]:
     """Take an object with any members."""
-    if type(value) is not dict:
+    if type(value) is not OBJECT:
         raise WrongValue(f"expected an object, got {describe(value)}")
-    return cast("dict[str, Any]", value)
+    read: dict[str, Any] = value
+    return read
 
 
-_KINDS: Final[dict[Hook, frozenset[type]]] = {}
+_KINDS: Final[dict[Hook, frozenset[type]]] = {read_object: frozenset({dict})}
 
 
 def kinds_of(read: Hook) -> frozenset[type]:
@@ -146,6 +148,7 @@ def with_null(read: Hook) -> Hook:
     def read_optional(value: Any, tp: Any) -> Any:
         return None if value is None else read(value, tp)
 
+    _KINDS[read_optional] = kinds_of(read) | {types.NoneType}
     return read_optional
 
 
@@ -155,6 +158,7 @@ def with_default(read: Hook, default: Callable[[], Any]) -> Hook:
     def read_with_default(value: Any, tp: Any) -> Any:
         return default() if value is None else read(value, tp)
 
+    _KINDS[read_with_default] = kinds_of(read)
     return read_with_default
 
 

@@ -20,6 +20,7 @@ from cattrs.gen import make_dict_structure_fn, override
 from genmcp.mcp.unset import Unset
 from genmcp.mcp.v2607.checks import flatten_union, show
 from genmcp.mcp.v2607.fields import PREDICATE
+from genmcp.wire.json_kinds import OBJECT
 from genmcp.wire.members import EXTRA, Member, constants_of, is_open, members_of
 from genmcp.wire.remembered import remembering
 from genmcp.wire.scalars import (
@@ -89,7 +90,8 @@ def _class_hook(cls: Any, arguments: tuple[Any, ...]) -> Hook:
         read_quickly = remembering(cls, read_quickly)
 
     def read_class(value: Any, _type: Any) -> Any:
-        given = read_object(value, None)
+        # Most are: a call would take longer than the look.
+        given: dict[str, Any] = value if type(value) is OBJECT else read_object(value, None)
         if read_quickly is not None:
             try:
                 return read_quickly(given)

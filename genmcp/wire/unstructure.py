@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_orig
 
 import attrs
 from cattrs import Converter
+from cattrs.fns import identity
 from cattrs.gen import make_dict_unstructure_fn, override
 
 from genmcp.mcp.unset import Unset
@@ -123,7 +124,7 @@ def _remembering(write: Writer) -> Writer:
 def _member_writer(member: Member) -> Writer:
     write = _writer_for(member.type)
     if write is None:
-        return _as_it_is
+        return identity
 
     def write_member(value: Any) -> Any:
         try:
@@ -132,10 +133,6 @@ def _member_writer(member: Member) -> Writer:
             raise error.under(member.wire) from None
 
     return write_member
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 @functools.cache

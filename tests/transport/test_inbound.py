@@ -36,7 +36,8 @@ def receive(body: bytes, headers: Headers, verb: str = "POST") -> Received:
     scanned = scan_headers(headers)
     return (
         SENDERS.judge(verb, scanned).refusal
-        or INBOUND.check_head(verb, scanned)
+        or INBOUND.check_verb(verb)
+        or INBOUND.check_head(scanned)
         or INBOUND.read_body(scanned, body)
     )
 
