@@ -828,3 +828,34 @@ def test_limit_must_be_positive(setting: str) -> None:
     limits: dict[str, Any] = {setting: 0}
     with pytest.raises(ValueError, match=setting):
         Inbound(METHODS, **limits)
+
+
+# -- headers that come again ------------------------------------------------------
+
+
+def test_headers_that_agreed_once_are_still_compared() -> None:
+    scanned = scan_headers(headers())
+    for _ in range(2):
+        assert isinstance(INBOUND.read_body(scanned, request()), ReceivedRequest)
+        for body in (
+            request("tools/list"),
+            request(params={"name": "other", "arguments": {}, "_meta": META}),
+            request(_meta={**META, VERSION: "2027-01-01"}),
+        ):
+            refused = INBOUND.read_body(scanned, body)
+            assert isinstance(refused, Refusal)
+            assert refused.error.code == mcp.HEADER_MISMATCH
+
+
+def test_headers_that_disagreed_may_agree_with_the_next_body() -> None:
+    scanned = scan_headers(headers())
+    assert isinstance(INBOUND.read_body(scanned, request("tools/list")), Refusal)
+    assert isinstance(INBOUND.read_body(scanned, request()), ReceivedRequest)
+
+
+def test_headers_with_one_sent_twice_agree_with_nothing() -> None:
+    scanned = scan_headers([*headers(), (b"mcp-name", b"add")])
+    for _ in range(2):
+        refused = INBOUND.read_body(scanned, request())
+        assert isinstance(refused, Refusal)
+        assert refused.error.code == mcp.HEADER_MISMATCH
