@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from genmcp.caller import Caller
     from genmcp.errors import McpError
     from genmcp.events import Ending, Event, Sink
-    from genmcp.limits import OwnRateLimit
     from genmcp.mcp import v2607 as mcp
     from genmcp.mux.admission import Place
     from genmcp.mux.mux import Mux
@@ -66,7 +65,7 @@ class Call:
         self._mux = mux
         self._request = request
         self._sink = sink
-        channel = CallChannel(self, caller, mux.keyring, mux.threads, place.caller)
+        channel = CallChannel(self, caller, mux, place.caller)
         self._channel: CallChannel | None = channel
         self._record = CallRecord(mux.reporter, request, caller, channel.notes)
         self.last_write = self._record.started_at
@@ -242,11 +241,6 @@ class Call:
             return True
         finally:
             self._turns.pass_on()
-
-    def check_rate(self, method: str, target: str, own: OwnRateLimit) -> None:
-        """See `Channel.check_rate`."""
-        if own is not None or method in self._mux.limited_methods:
-            self._mux.rates.check(self.place.caller, method, target, own)
 
     def close(self) -> None:
         """See `Channel.close`."""

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from genmcp.mcp import v2607 as mcp
     from genmcp.mux.call import Call
     from genmcp.mux.caller_key import CallerKey
-    from genmcp.mux.threads import Threads
-    from genmcp.tokens import Keyring
+    from genmcp.mux.mux import Mux
 
 R = TypeVar("R")
 
@@ -40,13 +39,12 @@ class CallChannel(Channel):
         self,
         call: Call,
         caller: Caller,
-        keyring: Keyring,
-        threads: Threads,
+        mux: Mux,
         caller_key: CallerKey,
     ) -> None:
-        super().__init__(caller, keyring)
+        super().__init__(caller, mux.keyring)
         self._call = call
-        self._threads = threads
+        self._mux = mux
         self._caller_key = caller_key
         self._trio_token = trio.lowlevel.current_trio_token()
 
@@ -122,11 +120,12 @@ class CallChannel(Channel):
 
     async def run_in_thread(self, hook: Callable[..., R], *args: Any) -> R:
         """See `Channel.run_in_thread`."""
-        return await self._threads.run(self._caller_key, hook, *args)
+        return await self._mux.threads.run(self._caller_key, hook, *args)
 
     def check_rate(self, method: str, target: str, own: OwnRateLimit = None) -> None:
         """See `Channel.check_rate`."""
-        self._call.check_rate(method, target, own)
+        if own is not None or method in self._mux.limited_methods:
+            self._mux.rates.check(self._caller_key, method, target, own)
 
     async def deliver(self, notification: mcp.ServerNotification) -> bool:
         """See `Channel.deliver`."""

@@ -12,9 +12,11 @@ import trio
 class Turns:
     """Lets one task in at a time, the others in the order in which they came."""
 
-    # Of the class, so that there is nothing to do for each call.
-    _taken = False
-    _waiting: trio.lowlevel.ParkingLot | None = None
+    __slots__ = ("_taken", "_waiting")
+
+    def __init__(self) -> None:
+        self._taken = False
+        self._waiting: trio.lowlevel.ParkingLot | None = None
 
     @property
     def taken(self) -> bool:

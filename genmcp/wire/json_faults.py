@@ -30,10 +30,11 @@ def is_plain(value: Any) -> bool:
 
     marshal refuses every type but those, subclasses included, and does so in C: a
     walk in Python would cost more than the writing. What it takes beyond JSON
-    (bytes, sets, complex numbers) orjson has refused already.
+    (bytes, sets, complex numbers) orjson has refused already. Its latest form, as the
+    earlier ones encode plain ASCII character by character.
     """
     try:
-        marshal.dumps(value, 2)
+        marshal.dumps(value)
     except ValueError:
         return False
     return True
