@@ -88,7 +88,7 @@ class RefusalReason(enum.StrEnum):
     TOO_LARGE = "too_large"
     """The body is over `max_body_bytes`: 413."""
     TIMEOUT = "timeout"
-    """The body did not arrive within `body_timeout_seconds`: 408."""
+    """The body did not arrive within `body_timeout_seconds`, or stalled: 408."""
     PARSE = "parse"
     """The body is not JSON: -32700."""
     INVALID_REQUEST = "invalid_request"

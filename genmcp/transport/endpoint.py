@@ -22,7 +22,7 @@ from genmcp.mux.failure import is_crash
 from genmcp.telemetry import RefusalReason
 from genmcp.transport.cors import answer_preflight, is_preflight
 from genmcp.transport.discovery_sink import DiscoverySink
-from genmcp.transport.exchange import BadBodyError, BodyTooLargeError
+from genmcp.transport.exchange import BadBodyError, BodyStalledError, BodyTooLargeError
 from genmcp.transport.fault import mask_fault
 from genmcp.transport.headers import show
 from genmcp.transport.inbound import (
@@ -178,6 +178,9 @@ class Endpoint:
             refusal = self.inbound.refuse_size()
         except BadBodyError as error:
             refusal = Refusal(400, InvalidRequest(str(error)))
+        except BodyStalledError as error:
+            message = f"No more of the body came for {error.seconds:g} s (read_timeout_seconds)"
+            refusal = refuse_limit(408, message, "read_timeout_seconds", error.seconds)
         except trio.TooSlowError:
             seconds = self.limits.body_timeout_seconds
             message = f"The body was not here within {seconds:g} s (body_timeout_seconds)"

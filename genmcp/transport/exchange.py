@@ -51,6 +51,18 @@ class BadBodyError(Exception):
     """The body is cut into pieces in a way that cannot be read."""
 
 
+class BodyStalledError(Exception):
+    """Nothing more of the body came for too long.
+
+    Attributes:
+        seconds: how long, which is the connection's `read_timeout_seconds`.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"nothing came for {seconds:g} s")
+        self.seconds = seconds
+
+
 class Exchange(Sink):
     """Reads the body of one request and sends its response.
 
@@ -144,6 +156,7 @@ class Exchange(Sink):
         Raises:
             ClientGone: the client left before it had sent everything.
             BadBodyError: what it sent cannot be read.
+            BodyStalledError: the carrier has waited for it long enough.
         """
 
     @abstractmethod
@@ -183,6 +196,7 @@ class Exchange(Sink):
             ClientGone: the client left before it had sent everything.
             BodyTooLargeError: there is more than `max_bytes` of it.
             BadBodyError: it cannot be read.
+            BodyStalledError: the carrier has waited for more of it long enough.
             trio.TooSlowError: it was not there within `timeout_seconds`.
         """
         pieces: list[bytes] = []
@@ -210,7 +224,7 @@ class Exchange(Sink):
             try:
                 while not self._body_read and size <= DRAIN_BYTES:
                     size += len(await self._receive_piece())
-            except BadBodyError:
+            except (BadBodyError, BodyStalledError):
                 return False
         return self._body_read
 

@@ -11,7 +11,7 @@ import h11
 import trio
 
 from genmcp.events import ClientGone
-from genmcp.transport.exchange import BadBodyError, Exchange
+from genmcp.transport.exchange import BadBodyError, BodyStalledError, Exchange
 from genmcp.transport.http1 import run_http1
 from genmcp.transport.port_config import PortConfig
 from genmcp.transport.reply import Chunk, End, Head, HeaderPairs, Part, Whole
@@ -50,7 +50,7 @@ class AsgiAnswer:
                     body = await exchange._receive_piece()
                     more = not exchange._body_read
                     return {"type": "http.request", "body": body, "more_body": more}
-            except (ClientGone, BadBodyError, trio.TooSlowError):
+            except (ClientGone, BadBodyError, BodyStalledError):
                 exchange.client_left = True
             return {"type": "http.disconnect"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -25,6 +26,7 @@ from tests.e2e.raw_http import (
     read_until,
     running,
 )
+from tests.request_table.row import limit_data
 
 UPGRADE = GET[:-2] + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
@@ -36,6 +38,36 @@ async def test_a_bad_chunk_right_behind_its_head_is_refused_at_once(chunk: bytes
         await stream.send_all(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk)
         # The client waits, and says nothing more.
         assert read_status(await read_all(stream)) == 400
+
+
+async def test_a_body_that_stalls_is_told_by_the_setting_that_ended_it() -> None:
+    async with serving(SUITE, read_timeout_seconds=0.1) as server, await connect(server) as stream:
+        await stream.send_all(call("echo")[:-5])
+        told = await read_all(stream)
+    assert read_status(told) == 408
+    error = json.loads(told.partition(b"\r\n\r\n")[2])["error"]
+    assert (error["code"], error["data"]) == (-32600, limit_data("read_timeout_seconds", 0.1))
+
+
+async def test_a_refusal_stays_one_when_the_body_stalls_that_it_waits_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # Shorter than a refused body is read on for.
+    async with serving(SUITE, read_timeout_seconds=0.1) as server, await connect(server) as stream:
+        await stream.send_all(call("echo").replace(b"Host: localhost", b"Host: evil.test")[:-5])
+        told = await read_all(stream)
+    assert read_status(told) == 403
+    assert "evil.test" in told.decode()
+    assert "failed" not in caplog.text
+
+
+async def test_a_head_that_stalls_is_told_by_the_setting_that_ended_it() -> None:
+    async with serving(SUITE, read_timeout_seconds=0.1) as server, await connect(server) as stream:
+        await stream.send_all(GET[:-2])
+        told = await read_all(stream)
+    assert read_status(told) == 408
+    error = json.loads(told.partition(b"\r\n\r\n")[2])["error"]
+    assert error["data"] == limit_data("read_timeout_seconds", 0.1)
 
 
 async def test_an_unknown_verb_behind_a_request_is_refused_at_once() -> None:

@@ -9,15 +9,16 @@ from typing import Any, Final
 
 import attrs
 
-from tests.request_table.row import ABSENT, Refused, Row
+from tests.request_table.row import ABSENT, Refused, Row, limit_data
 from tests.request_table.rows_sender import ADD
 from tests.request_table.sending import Request
 
 _CLOSED: Final = {"connection": "close"}
+_TOO_LARGE: Final = limit_data("max_header_bytes", 32 * 1024)
 
 
-def _row(name: str, request: Request, status: int = 400, *says: str) -> Row:
-    refused = Refused(status=status, code=-32600, id=ABSENT, says=says, headers=_CLOSED)
+def _row(name: str, request: Request, status: int = 400, *says: str, data: Any = ABSENT) -> Row:
+    refused = Refused(status=status, code=-32600, id=ABSENT, data=data, says=says, headers=_CLOSED)
     return Row(name, request, refused, answered_by="http")
 
 
@@ -69,10 +70,12 @@ ROWS: Final = (
     _row("chunks twice are not read", _framed(_CHUNKED, _CHUNKED), 501),
     _row("HTTP/2 without its preface is not spoken", _version(b"HTTP/2.0"), 505, "HTTP/1.1"),
     _row("head larger than is allowed is refused", ADD.line(b"X-A: " + b"b" * 40_000), 431,
-         "max_header_bytes"),
+         "max_header_bytes", data=_TOO_LARGE),
     _row("thousands of headers are refused", ADD.line(*[b"X-%d: y" % n for n in range(5000)]), 431,
-         "max_header_bytes"),
+         "max_header_bytes", data=_TOO_LARGE),
+    _row("headers over the limit are refused", ADD.line(*[b"X-%d: y" % n for n in range(100)]),
+         431, "max_headers", data=limit_data("max_headers", 100)),
     _row("target longer than is allowed is refused", ADD.at(b"/mcp?" + b"x" * 40_000), 431,
-         "max_header_bytes"),
+         "max_header_bytes", data=_TOO_LARGE),
     _row("secure URL on an open connection is misdirected", ADD.at(b"https://localhost/mcp"), 421),
 )  # fmt: skip

@@ -73,9 +73,10 @@ def test_values_that_python_finds_equal_are_told_apart(others: list[Any]) -> Non
 
 
 def test_what_is_wrong_is_refused_though_its_equal_was_read() -> None:
-    good = {"elicitation": {"form": {}}}
+    good: dict[str, Any] = {"elicitation": {"form": {}}}
     assert decode(mcp.ClientCapabilities, good).elicitation is not None
-    for wrong in (True, 1, [], "form"):
+    wrongs: list[Any] = [True, 1, [], "form"]
+    for wrong in wrongs:
         with pytest.raises(DecodeError, match="elicitation"):
             decode(mcp.ClientCapabilities, {"elicitation": wrong})
     assert decode(mcp.ClientCapabilities, good).elicitation is not None

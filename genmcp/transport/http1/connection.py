@@ -23,7 +23,8 @@ import trio
 from genmcp.errors import InvalidRequest
 from genmcp.mux.cleanup import HandlerScope
 from genmcp.mux.stage import Stage
-from genmcp.transport.exchange import BadBodyError
+from genmcp.setting import describe_setting
+from genmcp.transport.exchange import BadBodyError, BodyStalledError
 from genmcp.transport.http1.description import describe_request, resolve_target
 from genmcp.transport.http1.exchange import Http1Exchange
 from genmcp.transport.http1.inflow import Inflow
@@ -220,7 +221,7 @@ class Connection:
 
         Raises:
             BadBodyError: what came cannot be read.
-            trio.TooSlowError: nothing came within the read timeout.
+            BodyStalledError: nothing came within the read timeout.
         """
         self._check_body(request)
         if request.expects_continue and not request.size:
@@ -233,7 +234,7 @@ class Connection:
             self.deadline = math.inf
         if not data:
             if self._timed_out:
-                raise trio.TooSlowError
+                raise BodyStalledError(self._service.config.read_timeout_seconds)
             return False
         self._requests.feed(data)
         self._check_body(request)
@@ -364,7 +365,9 @@ class Connection:
         if failure is None and self._timed_out and self._requests.in_head:
             seconds = self._service.config.read_timeout_seconds
             failure = BadRequestError(
-                408, f"The request was not here within {seconds:g} s (read_timeout_seconds)"
+                408,
+                f"The request was not here within {seconds:g} s (read_timeout_seconds)",
+                describe_setting("read_timeout_seconds", limit=seconds),
             )
         if failure is None:
             return
@@ -372,7 +375,8 @@ class Connection:
         writer = ResponseWriter(head_only=self._requests.is_head_verb, chunked=False)
         writer.closes = True
         allow = ((b"allow", b"POST"),) if failure.status == 405 else ()  # noqa: PLR2004
-        whole = render_refusal(failure.status, InvalidRequest(failure.reason), headers=allow)
+        error = InvalidRequest(failure.reason, data=failure.data)
+        whole = render_refusal(failure.status, error, headers=allow)
         try:
             await self.send(writer.render([whole]))
         except (OSError, trio.ClosedResourceError):

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import httptools
 
+from genmcp.mcp.unset import UNSET, Unset
+from genmcp.setting import describe_setting
 from genmcp.transport.headers import EXPECT, HOST, TRANSFER_ENCODING, scan_headers
 from genmcp.transport.http1.known_heads import KnownHeads
 
@@ -47,12 +49,14 @@ class BadRequestError(Exception):
     Attributes:
         status: the HTTP status to answer with.
         reason: one sentence for the client.
+        data: which setting would let them pass, if one does.
     """
 
-    def __init__(self, status: int, reason: str) -> None:
+    def __init__(self, status: int, reason: str, data: dict[str, Any] | Unset = UNSET) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason
+        self.data = data
 
 
 @attrs.define(eq=False)
@@ -328,6 +332,7 @@ class RequestReader:
             431,
             f"The request line and headers are larger than {self._max_header_bytes} bytes "
             "(max_header_bytes)",
+            describe_setting("max_header_bytes", limit=self._max_header_bytes),
         )
 
     def _check_framing(self, request: IncomingRequest, framing: int) -> None:
@@ -412,7 +417,9 @@ class RequestReader:
                 raise self._too_large()
         if len(self._headers) > self._max_headers:
             raise BadRequestError(
-                431, f"The request has more than {self._max_headers} headers (max_headers)"
+                431,
+                f"The request has more than {self._max_headers} headers (max_headers)",
+                describe_setting("max_headers", limit=self._max_headers),
             )
         expect, coding = scanned.get(EXPECT), scanned.get(TRANSFER_ENCODING)
         if expect is not None or coding is not None:

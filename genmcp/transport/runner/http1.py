@@ -25,6 +25,8 @@ from hypercorn.protocol.h11 import STREAM_ID, H2ProtocolAssumedError, H11Protoco
 from hypercorn.protocol.http_stream import HTTPStream
 
 from genmcp.errors import InvalidRequest
+from genmcp.mcp.unset import UNSET, Unset
+from genmcp.setting import describe_setting
 from genmcp.transport.request_target import read_target
 from genmcp.wire.messages import write_error
 
@@ -35,9 +37,10 @@ if TYPE_CHECKING:
     from genmcp.transport.runner.config import RunnerConfig
 
 _READ_AHEAD_BYTES: Final = 64 * 1024
+_TOO_LARGE: Final = 431
 _REFUSALS: Final = {
     421: "The target is an https URL, and this connection is not secured",
-    431: "The request line and headers are larger than max_header_bytes allows",
+    _TOO_LARGE: "The request line and headers are larger than max_header_bytes allows",
     501: "The Transfer-Encoding is not one this server reads",
     505: "This server speaks HTTP/1.1",
 }
@@ -176,9 +179,9 @@ class Http1(H11Protocol):
             framings += name in {b"content-length", b"transfer-encoding"}
         # h11 measures only a head that arrives in pieces.
         if size > self.config.h11_max_incomplete_size:
-            raise _Refused(431)
+            raise _Refused(_TOO_LARGE)
         if len(event.headers) > cast("RunnerConfig", self.config).max_headers:
-            raise _Refused(431, _TOO_MANY)
+            raise _Refused(_TOO_LARGE, _TOO_MANY)
         # h11 goes by Transfer-Encoding; a proxy that goes by the other sees another
         # next request than we do (RFC 9112, 6.1).
         if framings > 1:
@@ -228,7 +231,8 @@ class Http1(H11Protocol):
         self.keep_alive_requests += 1
 
     async def _send_error_response(self, status_code: int) -> None:
-        refusal = InvalidRequest(self._reason or _REFUSALS.get(status_code, _MALFORMED))
+        reason = self._reason or _REFUSALS.get(status_code, _MALFORMED)
+        refusal = InvalidRequest(reason, data=self._find_setting(status_code))
         body = b"" if self._method_head else write_error(None, refusal)
         headers = [
             (b"content-type", b"application/json"),
@@ -239,3 +243,12 @@ class Http1(H11Protocol):
         await self._send_h11_event(h11.Response(status_code=status_code, headers=headers))
         await self._send_h11_event(h11.Data(data=body))
         await self._send_h11_event(h11.EndOfMessage())
+
+    def _find_setting(self, status_code: int) -> dict[str, Any] | Unset:
+        """Return which setting would lift the refusal, if one does."""
+        config = cast("RunnerConfig", self.config)
+        if status_code != _TOO_LARGE:
+            return UNSET
+        if self._reason == _TOO_MANY:
+            return describe_setting("max_headers", limit=config.max_headers)
+        return describe_setting("max_header_bytes", limit=config.h11_max_incomplete_size)
