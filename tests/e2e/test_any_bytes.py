@@ -15,7 +15,7 @@ import socket
 import pytest
 
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
-from tests.e2e.table_server import serving_table
+from tests.e2e.table_server import FRONTS, serving_table
 from tests.e2e.test_request_table import ResponseReader
 from tests.request_table.all_rows import ROWS
 from tests.request_table.checking import check
@@ -24,7 +24,9 @@ from tests.request_table.rows_sender import ADD, ADDED
 
 EXAMPLES = int(os.environ.get("GENMCP_EXAMPLES", "0"))
 
-MAY_BE_ANSWERED = {200, 202, 204, 400, 401, 403, 404, 405, 408, 413, 414, 415, 421, 431, 501, 505}
+MAY_BE_ANSWERED = {
+    200, 202, 204, 400, 401, 403, 404, 405, 408, 413, 414, 415, 417, 421, 431, 501, 505
+}  # fmt: skip
 """No fault of the server is among them: 501 and 505 are about what was asked for."""
 
 _TOKENS = [
@@ -68,7 +70,10 @@ def read_some(connection: socket.socket) -> bytes:
     return received
 
 
-def test_spoiled_requests_are_answered_or_closed(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("front", FRONTS)
+def test_spoiled_requests_are_answered_or_closed(
+    front: str, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.ERROR)
     chance = random.Random(None if EXAMPLES else 7)  # noqa: S311 - no secret
     good = [
@@ -80,7 +85,7 @@ def test_spoiled_requests_are_answered_or_closed(caplog: pytest.LogCaptureFixtur
         and len(row.request.body) < _MOST_BYTES
     ]
     answered = 0
-    with serving_table() as server:
+    with serving_table(front) as server:
         address = ("127.0.0.1", server.port)
         for _ in range(EXAMPLES or 1_000):
             raw = spoil(chance.choice(good), chance)

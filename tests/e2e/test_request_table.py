@@ -1,4 +1,4 @@
-"""The table of requests, put to the real server over sockets."""
+"""The table of requests, put to both real servers over sockets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import h11
 import pytest
 
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
-from tests.e2e.table_server import Server, serving_table
+from tests.e2e.table_server import FRONTS, Server, serving_table
 from tests.request_table.all_rows import ROWS
 from tests.request_table.checking import Response, check
 from tests.request_table.row import Row, Streamed
@@ -19,21 +19,22 @@ from tests.request_table.rows_sender import ADD, ADDED
 from tests.request_table.served_tools import SECRET
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """One server for the whole table."""
-    with serving_table() as server:
+@pytest.fixture(scope="module", params=FRONTS)
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """One server for the whole table, of each kind."""
+    with serving_table(request.param) as server:
         yield server
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_request_is_answered_as_the_table_says(row: Row, server: Server) -> None:
-    streams = isinstance(row.expected, Streamed) and row.expected.end is None
+    expected = row.expect(server.front)
+    streams = isinstance(expected, Streamed) and expected.end is None
     with socket.create_connection(("127.0.0.1", server.port), HANG_GUARD_SECONDS) as connection:
         reader = ResponseReader(connection)
         connection.sendall(row.request.raw())
         response = reader.read(row.request.verb, one_event=streams)
-        check(row.expected, response)
+        check(expected, response)
         assert SECRET.encode() not in response.body
         if streams:
             return

@@ -116,6 +116,12 @@ class Bare:
 Expected: TypeAlias = Refused | Answered | Streamed | Bare
 
 
+def no_http(*says: str) -> Refused:
+    """Return the refusal of what is no HTTP."""
+    says = ("HTTP/1.1", *says)
+    return Refused(status=400, code=-32600, id=ABSENT, says=says, headers={"connection": "close"})
+
+
 @attrs.frozen
 class Row:
     """One request and its answer.
@@ -126,9 +132,16 @@ class Row:
         expected: what comes back.
         answered_by: `"http"` where the HTTP server answers before the application is
             called, so that the row is about the real server only.
+        native: what comes back from our own HTTP server, where it does not take for HTTP
+            what Hypercorn takes.
     """
 
     name: str
     request: Request
     expected: Expected
     answered_by: Literal["app", "http"] = "app"
+    native: Refused | None = None
+
+    def expect(self, front: str) -> Expected:
+        """Return what comes back from the server that `serve` knows by this name."""
+        return self.native if front == "native" and self.native is not None else self.expected

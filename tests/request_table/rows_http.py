@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from tests.request_table.row import ABSENT, Refused, Row, limit_data
+from tests.request_table.row import ABSENT, Refused, Row, limit_data, no_http
 from tests.request_table.rows_sender import ADD
 from tests.request_table.sending import Request
 
@@ -67,7 +67,10 @@ ROWS: Final = (
     *(_row(f"no HTTP: {name}", request) for name, request in _NO_HTTP),
     _row("encoding that is not chunked is not read", _framed(b"Transfer-Encoding: gzip"), 501),
     _row("encoding beside chunked is not read", _framed(b"Transfer-Encoding: gzip, chunked"), 501),
-    _row("chunks twice are not read", _framed(_CHUNKED, _CHUNKED), 501),
+    attrs.evolve(
+        _row("chunks twice are not read", _framed(_CHUNKED, _CHUNKED), 501),
+        native=no_http("Transfer-Encoding"),
+    ),
     _row("HTTP/2 without its preface is not spoken", _version(b"HTTP/2.0"), 505, "HTTP/1.1"),
     _row("head larger than is allowed is refused", ADD.line(b"X-A: " + b"b" * 40_000), 431,
          "max_header_bytes", data=_TOO_LARGE),

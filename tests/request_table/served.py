@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import functools
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
 
 from genmcp import (
     Authorization,
@@ -29,6 +31,9 @@ from genmcp import (
 )
 from genmcp.testing import FakeVerifier, fake_access
 from tests.request_table.served_tools import SECRET, TOOLS, Add, Echo, Who
+
+if TYPE_CHECKING:
+    from genmcp.transport.exchange import Exchange
 
 KEY: Final = "k" * 32
 RESOURCE: Final = "https://mcp.example.com/guarded"
@@ -113,7 +118,7 @@ def make_guarded(suite: Suite) -> StreamableHTTP:
 
 
 class Endpoints:
-    """The three servers as one ASGI application.
+    """The servers as one, as an ASGI application or for our own server.
 
     They serve today's protocol alone: `tests/legacy` has what clients of 2025 send.
     """
@@ -158,12 +163,21 @@ class Endpoints:
         }
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        app = self.full
-        if scope["type"] == "http":
-            path = scope["path"].removesuffix("/")
-            guarded = path.startswith("/.well-known/")
-            app = self._others.get("/guarded" if guarded else path, self.full)
+        app = self._find(scope["path"]) if scope["type"] == "http" else self.full
         await app(scope, receive, send)
+
+    async def serve_exchange(self, exchange: Exchange) -> None:
+        await self._find(exchange.path).serve_exchange(exchange)
+
+    async def drain(self, grace_seconds: float) -> None:
+        async with trio.open_nursery() as nursery:
+            for app in [self.full, *self._others.values()]:
+                nursery.start_soon(app.drain, grace_seconds)
+
+    def _find(self, path: str) -> StreamableHTTP:
+        path = path.removesuffix("/")
+        guarded = path.startswith("/.well-known/")
+        return self._others.get("/guarded" if guarded else path, self.full)
 
     @property
     def open_calls(self) -> int:
