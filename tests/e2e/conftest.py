@@ -13,6 +13,9 @@ from tests.e2e import raw_http
 from tests.e2e.tls import write_certificate
 
 BOTH = {
+    "test_browser_client",
+    "test_limits",
+    "test_official_client_oauth",
     "test_runner",
     "test_runner_requests",
     "test_runner_hostile",
