@@ -49,8 +49,11 @@ class Repo(ABC, Generic[C]):
             super().__init_subclass__(**kwargs)
         except TypeError:
             # For another base of the class to take, and none did.
-            bases = [base for base in cls.__mro__[1:] if issubclass(base, Repo)]
-            takers = [base.__init_subclass__ for base in bases if "__init_subclass__" in vars(base)]
+            takers = [
+                base.__init_subclass__
+                for base in cls.__mro__[1:]
+                if base is not object and "__init_subclass__" in vars(base)
+            ]
             raise TypeError(f"{cls.__qualname__}: {explain_unknown(kwargs, *takers)}") from None
         if prefix is not None:
             cls.declare("prefix", check_prefix(cls, prefix))

@@ -29,7 +29,9 @@ def make_provider(source: object, base: type[P]) -> P:
     article = "an" if base.__name__[0] in "AEIOU" else "a"
     if not (isinstance(source, type) and issubclass(source, base)):
         name = base.__name__
-        raise TypeError(f"expected {article} {name} or a subclass of {name}, got {show(source)}")
+        raise TypeError(
+            f"expected {article} {name} or a subclass of {name}, got {show(cast('object', source))}"
+        )
     missing: frozenset[str] = getattr(source, "__abstractmethods__", frozenset())
     if missing:
         names = ", ".join(sorted(missing))

@@ -6,7 +6,7 @@ work from here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from genmcp.errors import show
 from genmcp.wire.json_kinds import equality_key
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 def _explain_untyped(cls: Any) -> str:
     kinds = "attrs class, dataclass or TypedDict"
-    if is_typed(type(cls)):
-        return f"{show(cls)} is an instance; give its class, {name_of(type(cls))}"
+    kind = cast("Any", type(cls))
+    if is_typed(kind):
+        return f"{show(cls)} is an instance; give its class, {name_of(kind)}"
     if hasattr(cls, "model_json_schema"):
         name = name_of(cls)
         return f"{name} is no {kinds}; give the schema {name}.model_json_schema(), or write one"
