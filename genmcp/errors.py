@@ -12,6 +12,7 @@ Spec: basic/index#error-codes
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 import reprlib
@@ -345,11 +346,19 @@ class CallbackReturnError(TypeError):
         cls = owner if isinstance(owner, type) else type(owner)
         super().__init__(
             f"{cls.__module__}.{cls.__qualname__}.{hook} returned {show(value)} "
-            f"({type(value).__name__}); it must return {expected}"
+            f"({type(value).__name__}); it must return {expected}{_explain_return(value)}"
         )
         self.owner = cls
         self.hook = hook
         self.value = value
+
+
+def _explain_return(value: object) -> str:
+    if inspect.isawaitable(value):
+        return "; is an await missing?"
+    if inspect.isasyncgen(value) or inspect.isgenerator(value):
+        return "; a hook with a yield in it is a generator: take the yield out"
+    return ""
 
 
 def describe_shutdown() -> InternalError:

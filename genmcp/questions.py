@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
+from genmcp.errors import show
 from genmcp.mcp import v2607 as mcp
 from genmcp.wire.codec import DecodeError, decode, encode
 from genmcp.wire.typed import schema_of
+from genmcp.wire.typed_fields import is_typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -136,8 +138,13 @@ def form_schema_of(cls: type[Any]) -> mcp.FormSchema:
     """Return the form that asks for the fields of a typed class.
 
     Raises:
-        TypeError: a field that a form cannot have; names it.
+        TypeError: no such class, or a field that a form cannot have; names it.
     """
+    if not is_typed(cls):
+        raise TypeError(
+            "the form must be an attrs class, a dataclass, a TypedDict or an mcp.FormSchema, "
+            f"got {show(cls)}"
+        )
     schema = schema_of(cls)
     properties: dict[str, Any] = schema.get("properties", {})
     for name, field in properties.items():
@@ -164,5 +171,8 @@ def _check_field(cls: type[Any], name: str, field: Any) -> None:
 
 
 def _check_message(message: str) -> None:
+    # Swapped with what is asked for, say.
+    if not isinstance(message, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"message, the first argument, must be a str, got {show(message)}")
     if not message.strip():
         raise ValueError("message must say why you ask")

@@ -6,6 +6,8 @@ Layer: cli. Each command has a module of its own, imported when it is asked for.
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from genmcp.cli.target import SERVER_HELP, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _CALL_HELP: Final = """\
 Call a tool and print the text of its result; progress and logs go to stderr. What the
@@ -63,18 +65,31 @@ def _run(parsed: argparse.Namespace, arguments: Sequence[str] | None) -> int:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = _make_parser(sys.argv[1:] if arguments is None else arguments)
+    parser, commands = _make_parser(sys.argv[1:] if arguments is None else arguments)
     parsed, rest = parser.parse_known_args(arguments)
     # argparse takes all of a list in one go: what comes behind an option is left over.
     if parsed.command == "call":
         parsed.pairs += [text for text in rest if not text.startswith("-")]
         rest = [text for text in rest if text.startswith("-")]
     if rest:
-        parser.error(f"there is no {' '.join(rest)}")
+        command = commands[parsed.command]
+        command.error(f"there is no {' '.join(rest)}{_explain_unknown(rest[0], command)}")
     return parsed
 
 
-def _make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+def _explain_unknown(flag: str, command: argparse.ArgumentParser) -> str:
+    name = flag.partition("=")[0]
+    known = re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", command.format_help())
+    if near := difflib.get_close_matches(name, known, 1):
+        return f"; did you mean {near[0]}?"
+    if command.prog.endswith(" call") and name.startswith("--"):
+        return f"; an argument of the tool is written {name.lstrip('-') or 'name'}=..."
+    return ""
+
+
+def _make_parser(
+    arguments: Sequence[str],
+) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
     parser = argparse.ArgumentParser(prog="genmcp", description="Run MCP servers, and try them.")
     parser.add_argument("--version", action="version", version=f"genmcp {_find_version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -89,7 +104,7 @@ def _make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     tools.add_argument("--json", action="store_true", help="print them as clients get them")
     call = commands.add_parser("call", help="call a tool", description=_CALL_HELP)
     _add_call(call)
-    return parser
+    return parser, commands.choices
 
 
 def _add_call(call: argparse.ArgumentParser) -> None:

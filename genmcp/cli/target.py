@@ -45,7 +45,8 @@ def load_server(target: str) -> Served:
     """
     place, colon, attribute = target.rpartition(":")
     if not (place and colon and attribute):
-        raise UsageError(f"{target!r} names no server; write module:attribute, such as app:suite")
+        example = f"{place or attribute or 'app'}:suite"
+        raise UsageError(f"{target!r} names no server; write module:attribute, such as {example}")
     module = _import_file(place) if _is_path(place) else _import_module(place)
     return _make_server(_find_attribute(module, place, attribute), target)
 

@@ -18,6 +18,7 @@ from genmcp.errors import say_whose
 from genmcp.mcp import v2607 as mcp
 from genmcp.providers.cache_control import CacheHints, read_cache_control
 from genmcp.providers.tool_keywords import read_required_capabilities
+from genmcp.providers.tool_signatures import explain_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -48,9 +49,12 @@ class Repo(ABC, Generic[C]):
             super().__init_subclass__(**kwargs)
         except TypeError:
             # For another base of the class to take, and none did.
-            raise TypeError(
-                f"{cls.__qualname__}: unknown class keyword {', '.join(kwargs)}"
-            ) from None
+            takers = [
+                base.__init_subclass__
+                for base in cls.__mro__[1:]
+                if base is not object and "__init_subclass__" in vars(base)
+            ]
+            raise TypeError(f"{cls.__qualname__}: {explain_unknown(kwargs, *takers)}") from None
         if prefix is not None:
             cls.declare("prefix", check_prefix(cls, prefix))
         if cache_control is not None:

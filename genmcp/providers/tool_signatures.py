@@ -51,10 +51,11 @@ def check_hooks(cls: type, base: type) -> None:
             )
 
 
-def explain_unknown(given: Iterable[str], taker: Callable[..., Any]) -> str:
+def explain_unknown(given: Iterable[str], *takers: Callable[..., Any]) -> str:
     """Return which class keywords are unknown, and which were probably meant."""
     known = [
         name
+        for taker in takers
         for name, parameter in inspect.signature(taker).parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from genmcp.errors import CallbackReturnError
+from genmcp.errors import CallbackReturnError, show
 
 if TYPE_CHECKING:
     from genmcp.channel import Channel
@@ -28,8 +28,9 @@ def make_provider(source: object, base: type[P]) -> P:
         return source
     article = "an" if base.__name__[0] in "AEIOU" else "a"
     if not (isinstance(source, type) and issubclass(source, base)):
+        name = base.__name__
         raise TypeError(
-            f"expected {article} {base.__name__} or a subclass of {base.__name__}, got {source!r}"
+            f"expected {article} {name} or a subclass of {name}, got {show(cast('object', source))}"
         )
     missing: frozenset[str] = getattr(source, "__abstractmethods__", frozenset())
     if missing:

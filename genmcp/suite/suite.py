@@ -109,10 +109,10 @@ class Suite(Server):
     invalid_arguments: InvalidArguments = "tool_error"
     page_size: int = PAGE_SIZE
 
-    _identity: mcp.Implementation = attrs.field(init=False)
-    _signature: mcp.ResultMetaObject = attrs.field(init=False)
-    _tools_page: ToolsPage = attrs.field(init=False)
-    _pages: Mapping[str, Page] = attrs.field(init=False)
+    _identity: mcp.Implementation = attrs.field(init=False, repr=False)
+    _signature: mcp.ResultMetaObject = attrs.field(init=False, repr=False)
+    _tools_page: ToolsPage = attrs.field(init=False, repr=False)
+    _pages: Mapping[str, Page] = attrs.field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         check_text("server_name", self.server_name)

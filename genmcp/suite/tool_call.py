@@ -8,6 +8,7 @@ Spec: server/tools#calling-tools
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import attrs
@@ -31,9 +32,10 @@ from genmcp.suite.param_headers import check_param_headers
 from genmcp.suite.scopes import check_scopes
 from genmcp.value import Value
 from genmcp.wire.arguments import ArgumentsError
+from genmcp.wire.output import OutputMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Awaitable
 
     from genmcp.channel import Channel
     from genmcp.suite.page import Answer
@@ -180,7 +182,7 @@ class ToolCall(Value):
             case Error():
                 return answer
             case _:
-                raise CallbackReturnError(tool, hook, answer, _EXPECTED)
+                raise CallbackReturnError(tool, hook, answer, _EXPECTED + _explain(answer))
 
     def _check_output(self, result: mcp.CallToolResult) -> mcp.CallToolResult:
         checker = self.served.checker
@@ -189,8 +191,22 @@ class ToolCall(Value):
         if result.structured_content is UNSET:
             expected = "structured content (data=...), because the tool has an output schema"
             raise CallbackReturnError(self.served.tool, "call", result, expected)
-        checker.check(result.structured_content)
+        try:
+            checker.check(result.structured_content)
+        except OutputMismatch as error:
+            raise OutputMismatch(error.violations, type(self.served.tool)) from None
         return result
+
+
+def _explain(answer: object) -> str:
+    """Say how what was returned is meant to be, where it can be guessed."""
+    if answer is None:
+        return "; mcp.call_tool_result() is a result that says nothing"
+    if isinstance(answer, mcp.ElicitRequest | mcp.CreateMessageRequest | mcp.ListRootsRequest):
+        return '; a question is asked as InputRequired({"a key": question})'
+    if isinstance(answer, Mapping | list | tuple | set | int | float) or attrs.has(type(answer)):
+        return "; mcp.call_tool_result takes content as it is, and a value as data=..."
+    return ""
 
 
 def _make_result(text: str) -> mcp.CallToolResult:

@@ -29,8 +29,10 @@ class OutputMismatch(ValueError):
         violations: what does not fit, and where.
     """
 
-    def __init__(self, violations: list[Violation]) -> None:
-        super().__init__("; ".join(render_reasons(violations)))
+    def __init__(self, violations: list[Violation], owner: type | None = None) -> None:
+        whose = f"{owner.__module__}.{owner.__qualname__}: " if owner else ""
+        reasons = "; ".join(render_reasons(violations))
+        super().__init__(f"{whose}the result does not fit the output schema: {reasons}")
         self.violations = violations
 
 

@@ -6,8 +6,9 @@ work from here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from genmcp.errors import show
 from genmcp.wire.json_kinds import equality_key
 from genmcp.wire.typed_annotations import AnnotationReader, make_key
 from genmcp.wire.typed_fields import is_typed, read_fields
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
 
+def _explain_untyped(cls: Any) -> str:
+    kinds = "attrs class, dataclass or TypedDict"
+    kind = cast("Any", type(cls))
+    if is_typed(kind):
+        return f"{show(cls)} is an instance; give its class, {name_of(kind)}"
+    if hasattr(cls, "model_json_schema"):
+        name = name_of(cls)
+        return f"{name} is no {kinds}; give the schema {name}.model_json_schema(), or write one"
+    how = "decorate it with @attrs.frozen, or write the schema as a dict"
+    return f"{name_of(cls)} is no {kinds}; {how}"
+
+
 class Shapes:
     """The shapes of one class and of every class it holds.
 
@@ -37,10 +50,7 @@ class Shapes:
 
     def __init__(self, cls: Any) -> None:
         if not is_typed(cls):
-            raise TypeError(
-                f"{name_of(cls)} is no attrs class, dataclass or TypedDict; "
-                "decorate it with @attrs.frozen, or write the schema as a dict"
-            )
+            raise TypeError(_explain_untyped(cls))
         self.root = Record(cls, make_key(cls))
         self._members: dict[Hashable, tuple[Member, ...]] = {}
         self._read_classes()

@@ -174,6 +174,31 @@ def test_an_unknown_command_or_option_is_refused_with_the_usage(
     assert "usage: genmcp" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["serve", "a:b", "--prot", "1"],
+            "genmcp serve: error: there is no --prot 1; did you mean --port?",
+        ),
+        (["tools", "a:b", "--jsn"], "genmcp tools: error: there is no --jsn; did you mean --json?"),
+        (
+            ["call", "a:b", "c", "--id=1"],
+            "there is no --id=1; an argument of the tool is written id=...",
+        ),
+        (["tools", "a:b", "--zebra"], "there is no --zebra\n"),
+    ],
+    ids=str,
+)
+def test_an_unknown_option_is_told_what_was_meant(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert words in capsys.readouterr().err
+
+
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["--version"])

@@ -106,7 +106,8 @@ def test_a_file_may_import_what_lies_beside_it(tmp_path: Path) -> None:
     ("target", "says"),
     [
         ("some_app", "module:attribute"),
-        ("some_app:", "module:attribute"),
+        ("some_app.py", "module:attribute, such as some_app.py:suite"),
+        ("some_app:", "module:attribute, such as some_app:suite"),
         (":suite", "module:attribute"),
         ("no_such_app:suite", "no module 'no_such_app'"),
         ("no_such.app:suite", "no module 'no_such'"),

@@ -65,6 +65,7 @@ def test_mismatch_lists_places_and_reasons_without_values() -> None:
     with pytest.raises(OutputMismatch) as caught:
         OutputChecker.compile(Report).check(value)
     assert str(caught.value) == (
+        "the result does not fit the output schema: "
         "/total: expected integer, got string; "
         "/note: expected string, got integer; "
         "/parts/1: expected number, got string"

@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from typing import Annotated, Any, Generic, Literal, NewType, NotRequired, Required, Self, TypedDict
 
 import attrs
+import pydantic
 import pytest
 import typing_extensions
 from attrs import validators
@@ -545,12 +546,27 @@ def test_typed_classes_are_told_from_others(cls: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [int, dict, dict[str, int], list[int], Color, Any, None, Point(1, 2)], ids=repr
+    "other", [int, dict, dict[str, int], list[int], Color, Any, None], ids=repr
 )
 def test_other_things_are_no_typed_classes(other: Any) -> None:
     assert not is_typed(other)
-    with pytest.raises(TypeError, match="attrs"):
+    with pytest.raises(TypeError, match=r"is no attrs class, .*; decorate it"):
         schema_of(other)
+
+
+def test_instance_is_no_typed_class() -> None:
+    point: Any = Point(1, 2)
+    assert not is_typed(point)
+    with pytest.raises(TypeError, match=r"is an instance; give its class, Point$"):
+        schema_of(point)
+
+
+def test_pydantic_model_is_told_by_its_schema() -> None:
+    class Model(pydantic.BaseModel):
+        a: int
+
+    with pytest.raises(TypeError, match=r"Model is no attrs .*Model\.model_json_schema\(\)"):
+        schema_of(Model)
 
 
 @pytest.mark.parametrize("factory", [list, list[str], set[str], tuple[str, ...]], ids=str)

@@ -121,6 +121,18 @@ def test_what_a_form_cannot_say_is_refused_naming_the_field(cls: type, field: st
         elicit_form("?", cls)
 
 
+@pytest.mark.parametrize("form", [Anything(1), {"type": "object"}, None])
+def test_form_that_is_no_class_is_refused(form: Any) -> None:
+    with pytest.raises(TypeError, match=r"the form must be an attrs class, .*, got "):
+        elicit_form("?", form)
+
+
+def test_swapped_arguments_are_named() -> None:
+    swapped: Any = (Order, "What do you want?")
+    with pytest.raises(TypeError, match=r"message, the first argument, .* got <class .*Order"):
+        elicit_form(*swapped)
+
+
 @pytest.mark.parametrize("message", ["", "  "])
 def test_question_without_a_reason_is_refused(message: str) -> None:
     with pytest.raises(ValueError, match="message"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import threading
+from collections.abc import AsyncGenerator
 from typing import Any, Generic, TypedDict, TypeVar
 
 import attrs
@@ -415,6 +416,36 @@ def test_other_returns_name_class_hook_and_value(answer: Any) -> None:
     assert repr(answer) in str(caught.value)
 
 
+async def _forgotten() -> str:
+    return "x"
+
+
+async def _generated() -> AsyncGenerator[str]:
+    yield "x"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"a": 1}, r"Error; .* a value as data=\.\.\.$"),
+        (mcp.TextContent(text="x"), r"call_tool_result takes content as it is"),
+        (None, r"mcp\.call_tool_result\(\) is a result that says nothing$"),
+        (mcp.ListRootsRequest(), "a question is asked as InputRequired"),
+        (_generated(), "take the yield out$"),
+    ],
+)
+def test_other_returns_are_told_what_to_do(answer: Any, words: str) -> None:
+    with pytest.raises(CallbackReturnError, match=words):
+        call_tool(answering(answer))
+
+
+def test_forgotten_await_is_told() -> None:
+    forgotten = _forgotten()
+    with pytest.raises(CallbackReturnError, match=r"is an await missing\?$"):
+        call_tool(answering(forgotten))
+    forgotten.close()
+
+
 def test_stream_without_handle_message_is_named() -> None:
     with pytest.raises(CallbackReturnError, match="handle_message"):
         call_tool(answering(Stream(1)))
@@ -426,7 +457,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 def test_result_is_checked_against_the_output_schema() -> None:
     good = mcp.call_tool_result(data={"n": 1})
     assert call_tool(answering(good, output_schema=SCHEMA)) == good
-    with pytest.raises(OutputMismatch, match="/n"):
+    with pytest.raises(OutputMismatch, match=r"Answering: the result does not fit .*: /n: "):
         call_tool(answering(mcp.call_tool_result(data={"n": "x"}), output_schema=SCHEMA))
     with pytest.raises(CallbackReturnError, match="output schema"):
         call_tool(answering("no data", output_schema=SCHEMA))
