@@ -5,6 +5,7 @@ Layer: suite.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -29,9 +30,10 @@ def make_provider(source: object, base: type[P]) -> P:
     article = "an" if base.__name__[0] in "AEIOU" else "a"
     if not (isinstance(source, type) and issubclass(source, base)):
         name = base.__name__
-        raise TypeError(
-            f"expected {article} {name} or a subclass of {name}, got {show(cast('object', source))}"
-        )
+        # Other libraries have functions for it.
+        how = f"; subclass {name}, and call it from there" if inspect.isroutine(source) else ""
+        got = show(cast("object", source))
+        raise TypeError(f"expected {article} {name} or a subclass of {name}, got {got}{how}")
     missing: frozenset[str] = getattr(source, "__abstractmethods__", frozenset())
     if missing:
         names = ", ".join(sorted(missing))

@@ -155,6 +155,11 @@ def test_names_that_fold_together_are_warned_of(caplog: pytest.LogCaptureFixture
         ({"server_name": "a\ud800"}, ValueError, "server_name has half of a surrogate pair"),
         ({"server_title": "a\ud800"}, ValueError, "server_title has half of a surrogate pair"),
         ({"instructions": "a\udfff"}, ValueError, "instructions has half of a surrogate pair"),
+        (
+            {"tools": [pow]},
+            TypeError,
+            "got <built-in function pow>; subclass Tool, and call it from there",
+        ),
         ({"tools": ["add"]}, TypeError, "expected a Tool or a subclass of Tool, got 'add'"),
         ({"extensions": [Extension]}, TypeError, "extensions must be Extension instances"),
         ({"invalid_arguments": "ignore"}, ValueError, "invalid_arguments"),
