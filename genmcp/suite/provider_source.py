@@ -31,8 +31,9 @@ def make_provider(source: object, base: type[P]) -> P:
     if not (isinstance(source, type) and issubclass(source, base)):
         name = base.__name__
         # Other libraries have functions for it.
-        how = f"; subclass {name}, and call it from there" if inspect.isroutine(source) else ""
-        got = show(cast("object", source))
+        given = cast("object", source)
+        how = f"; subclass {name}, and call it from there" if inspect.isroutine(given) else ""
+        got = show(given)
         raise TypeError(f"expected {article} {name} or a subclass of {name}, got {got}{how}")
     missing: frozenset[str] = getattr(source, "__abstractmethods__", frozenset())
     if missing:
