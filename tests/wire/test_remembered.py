@@ -130,8 +130,9 @@ def test_values_that_python_finds_equal_are_told_apart(others: list[Any]) -> Non
 
 
 def test_what_is_wrong_is_refused_though_its_equal_was_read() -> None:
-    good = {"elicitation": {"form": {}}}
+    good: dict[str, Any] = {"elicitation": {"form": {}}}
     assert decode(mcp.ClientCapabilities, good).elicitation is not None
+    wrong: Any
     for wrong in (True, 1, [], "form"):
         with pytest.raises(DecodeError, match="elicitation"):
             decode(mcp.ClientCapabilities, {"elicitation": wrong})
