@@ -62,8 +62,6 @@ class CallRecord:
         self._request = request
         self._caller = caller
         self._notes = notes
-        # Of every call, and not only of those that go wrong.
-        self._told = reporter.observed or _log.isEnabledFor(logging.INFO)
         self._ended_at: float | None = None
         self._ending: Ending | None = None
         self._cause: Outcome | None = None
@@ -120,21 +118,23 @@ class CallRecord:
 
     def settle(self, ending: Ending, cause: Outcome | None) -> None:
         """Take down that `ending` was written: because of `cause`, or by itself."""
-        if self._told:
-            self._ended_at = trio.current_time()
+        # Whether anybody will want to know is not certain yet: the level of the log may
+        # change, and a call whose ending is written may go on for long.
+        self._ended_at = trio.current_time()
         self._ending = ending
         self._cause = cause
 
     def cut_off(self, cause: Outcome) -> None:
         """Take down that the call ends without an ending, if it does."""
-        if self._ending is None and self._cause is None:
+        if self._ended_at is None:
             self._ended_at = trio.current_time()
             self._cause = cause
 
     def finish(self) -> None:
         """Tell of it all, when nothing of the call runs any more."""
         well = type(self._ending) is Answered and self._error_id is None
-        if well and not self._told and self._notes.problem is None:
+        quiet = well and self._info is None and self._notes.problem is None
+        if quiet and not _log.isEnabledFor(logging.INFO):
             return  # as most calls are
         outcome = self._find_outcome()
         seconds = self._measure()

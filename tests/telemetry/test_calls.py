@@ -235,6 +235,52 @@ async def test_duration_is_that_of_the_answer_without_what_comes_after(
     assert vars(record)["genmcp_duration_ms"] == pytest.approx(2000, abs=100)
 
 
+@pytest.mark.parametrize(
+    ("answer", "problem"), [(Error("x"), None), (DONE, "invalid arguments: no city")]
+)
+async def test_duration_is_the_same_where_only_warnings_are_logged(
+    answer: Any,
+    problem: str | None,
+    *,
+    autojump_clock: trio.testing.MockClock,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("WARNING")
+
+    async def tidy() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            await trio.sleep(3)
+
+    async def handle(channel: Channel) -> Any:
+        channel.start_soon(tidy)
+        channel.notes.problem = problem
+        await trio.sleep(2)
+        return answer
+
+    # Nobody observes it.
+    await Mux(HandlerServer(handle)).open(request(), caller(), RecordingSink()).run()
+    assert trio.current_time() == pytest.approx(5, abs=0.1)
+    [record] = lines_of(caplog)
+    assert record.levelname == "WARNING"
+    assert vars(record)["genmcp_duration_ms"] == pytest.approx(2000, abs=100)
+
+
+@pytest.mark.parametrize(("first", "then", "count"), [("WARNING", "INFO", 1), ("INFO", "ERROR", 0)])
+async def test_the_level_of_the_log_counts_when_a_call_ends(
+    first: str, then: str, *, count: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(first)
+
+    async def handle(channel: Channel) -> Any:
+        caplog.set_level(then)
+        return DONE
+
+    await Mux(HandlerServer(handle)).open(request(), caller(), RecordingSink()).run()
+    assert len(lines_of(caplog)) == count
+
+
 # -- streams -----------------------------------------------------------------------
 
 

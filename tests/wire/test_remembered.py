@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,7 +28,7 @@ class Reading:
 
     def __call__(self, given: dict[str, Any]) -> Any:
         self.count += 1
-        return ("read", given)
+        return mcp.Implementation(name=given.get("name", "nobody"), version="1")
 
 
 @pytest.mark.parametrize("cls", [mcp.Implementation, mcp.ClientCapabilities])
@@ -41,25 +43,80 @@ def test_what_is_the_same_is_read_once(cls: type) -> None:
     assert reading.count == 1
 
 
-def test_of_meta_only_what_has_no_more_than_the_steady_keys_is_remembered() -> None:
+@pytest.mark.parametrize("cls", [mcp.TextContent, mcp.RequestMetaObject])
+def test_nothing_else_of_the_vocabulary_is_remembered(cls: type) -> None:
     reading = Reading()
-    read = remembering(mcp.RequestMetaObject, reading)
+    assert remembering(cls, reading) is reading
 
+
+# -- what one request does is not seen by the next ---------------------------------
+
+
+def test_own_keys_put_into_meta_stay_in_their_request() -> None:
+    first: Any = decode(mcp.RequestMetaObject, META)
+    first.extra["user"] = "alice"
+    assert decode(mcp.RequestMetaObject, META).extra == {}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"experimental": {"com.example/x": {"on": 1}}},
+        {"extensions": {"com.example/x": {"on": 1}}},
+        {"com.example/x": {"on": 1}},
+        {"sampling": {"tools": {"on": 1}}},
+    ],
+    ids=["experimental", "extension", "unknown", "nested"],
+)
+def test_settings_that_are_changed_stay_in_their_request(given: dict[str, Any]) -> None:
+    said = copy.deepcopy(given)
+    first = decode(mcp.ClientCapabilities, given)
+    before = copy.deepcopy(first)
+    # The message itself is what `caller.meta` shows.
+    for settings in (first.experimental, first.extensions, first.extra, given):
+        for found in (settings or {}).values():
+            change_all(found)
+    if first.sampling is not None:
+        change_all(first.sampling.tools)
+    assert decode(mcp.ClientCapabilities, said) == before
+
+
+def change_all(value: Any) -> None:
+    if isinstance(value, dict):
+        for item in value.values():
+            change_all(item)
+        value["user"] = "alice"
+
+
+@pytest.mark.parametrize(
+    "find",
+    [
+        lambda capabilities: capabilities.extra,
+        lambda capabilities: capabilities.elicitation.form,
+        lambda capabilities: capabilities.roots.extra,
+    ],
+    ids=["the object's own", "a member's", "a member's own"],
+)
+def test_what_is_put_into_an_empty_mapping_is_not_given_to_the_next(
+    find: Callable[[Any], Any],
+) -> None:
+    def read() -> Any:
+        return decode(mcp.ClientCapabilities, {"roots": {}, "elicitation": {"form": {}}})
+
+    before = copy.deepcopy(read())
+    find(read())["user"] = "alice"
     for _ in range(2):
-        read(META)
-    assert reading.count == 1
-    for token in (1, 1, 2):
-        read({**META, "progressToken": token})
-    assert reading.count == 4
-    unnamed = {key: value for key, value in META.items() if key != mcp.CLIENT_INFO_KEY}
-    for _ in range(2):
-        read(unnamed)
-    assert reading.count == 6
+        assert read() == before
 
 
-def test_nothing_else_of_the_vocabulary_is_remembered() -> None:
-    reading = Reading()
-    assert remembering(mcp.TextContent, reading) is reading
+def test_lists_are_no_part_of_what_is_remembered() -> None:
+    given = {**INFO, "icons": [{"src": "https://example.com/icon.png"}]}
+    first: Any = decode(mcp.Implementation, given)
+    first.icons.clear()
+    assert len(decode(mcp.Implementation, given).icons or ()) == 1
+
+
+# -- what is the same ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("others", [[1, True, 1.0], [0, False, 0.0, -0.0], ["1", 1]])
@@ -75,8 +132,8 @@ def test_values_that_python_finds_equal_are_told_apart(others: list[Any]) -> Non
 def test_what_is_wrong_is_refused_though_its_equal_was_read() -> None:
     good: dict[str, Any] = {"elicitation": {"form": {}}}
     assert decode(mcp.ClientCapabilities, good).elicitation is not None
-    wrongs: list[Any] = [True, 1, [], "form"]
-    for wrong in wrongs:
+    wrong: Any
+    for wrong in (True, 1, [], "form"):
         with pytest.raises(DecodeError, match="elicitation"):
             decode(mcp.ClientCapabilities, {"elicitation": wrong})
     assert decode(mcp.ClientCapabilities, good).elicitation is not None
@@ -95,8 +152,8 @@ def test_many_clients_are_all_read_right_and_few_remembered() -> None:
     reading = Reading()
     read = remembering(mcp.Implementation, reading)
     for number in range(1000):
-        _, given = read({"name": f"client {number}", "version": "1"})
-        assert given["name"] == f"client {number}"
+        found = read({"name": f"client {number}", "version": "1"})
+        assert found.name == f"client {number}"
     # The last ones are there, and the first are not.
     read({"name": "client 999", "version": "1"})
     assert reading.count == 1000
