@@ -348,6 +348,18 @@ async def test_validation_may_rewrite_the_request() -> None:
     assert text_of(await call_tool_async(Upper(), word="x")) == "rewritten"
 
 
+def test_a_request_of_a_class_of_ones_own_keeps_its_members() -> None:
+    @attrs.frozen(kw_only=True, eq=False, repr=False, slots=False)
+    class Traced(mcp.CallToolRequest[Any]):
+        trace: str
+
+    traced = Traced(params=fake_request("add", {"a": 1, "b": 2}).params, trace="abc")
+    validated = Add().validate_request(traced)
+    assert isinstance(validated, Traced)
+    assert validated.trace == "abc"
+    assert validated.params.arguments == AddArgs(1, 2)
+
+
 async def test_validation_that_returns_nothing_is_named() -> None:
     class Forgetful(Tool, name="forgetful"):
         def validate_request(self, request: Any) -> Any:
