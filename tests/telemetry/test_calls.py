@@ -211,16 +211,18 @@ async def test_what_is_no_refusal_has_no_reason() -> None:
         assert bench.seen.end.reason is None
 
 
+async def tidy() -> None:
+    """Go on for 3 s after the answer."""
+    try:
+        await trio.sleep_forever()
+    finally:
+        await trio.sleep(3)
+
+
 async def test_duration_is_that_of_the_answer_without_what_comes_after(
     autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-
-    async def tidy() -> None:
-        try:
-            await trio.sleep_forever()
-        finally:
-            await trio.sleep(3)
 
     async def handle(channel: Channel) -> Any:
         channel.start_soon(tidy)
@@ -246,12 +248,6 @@ async def test_duration_is_the_same_where_only_warnings_are_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("WARNING")
-
-    async def tidy() -> None:
-        try:
-            await trio.sleep_forever()
-        finally:
-            await trio.sleep(3)
 
     async def handle(channel: Channel) -> Any:
         channel.start_soon(tidy)
