@@ -11,6 +11,7 @@ import h2.config
 import h2.connection
 import pytest
 import trio
+import trio.testing
 
 from tests.e2e.raw_http import (
     GET,
@@ -238,6 +239,27 @@ async def test_a_body_that_stalls_is_a_client_that_left() -> None:
         await stream.send_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf")
         await app.left.wait()
         assert app.told == "http.disconnect"
+
+
+@pytest.mark.asgi_only
+@pytest.mark.usefixtures("unhurried_answers")
+async def test_an_answer_that_has_begun_arrives_whole_though_the_body_ends_early() -> None:
+    ended = trio.Event()
+
+    async def refuse(scope: Any, receive: Any, send: Any) -> None:
+        head = [(b"content-length", b"5"), (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": 400, "headers": head})
+        await ended.wait()
+        # Until the server has seen that nothing more comes.
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        await send({"type": "http.response.body", "body": b"wrong"})
+
+    async with running(refuse) as server, await connect(server) as stream:
+        await stream.send_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf")
+        told = await read_until(stream, b"\r\n\r\n")
+        await stream.send_eof()
+        ended.set()
+        assert (told + await read_all(stream)).endswith(b"\r\n\r\nwrong")
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ class Connection:
 
     async def _wait_for_answer(self) -> None:
         """Give what is being answered a moment, now that the client says no more."""
-        if self._http.shared or self._http.unfinished is not None:
+        if self._http.shared or (self._http.unfinished is not None and not self._http.answering):
             return
         with trio.move_on_after(_HALF_CLOSED_SECONDS):
             while self._idle_since is None and not (self.ended or self._gone):

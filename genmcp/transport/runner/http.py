@@ -40,6 +40,11 @@ class Http:
         return self._version.unfinished
 
     @property
+    def answering(self) -> bool:
+        """Whether an answer has begun, and is not complete."""
+        return self._version.answering
+
+    @property
     def shared(self) -> bool:
         """Whether several requests at a time are answered on the connection."""
         return isinstance(self._version, Http2)

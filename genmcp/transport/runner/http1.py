@@ -149,6 +149,11 @@ class Http1(H11Protocol):
             return "body"
         return "head" if state is h11.IDLE and self.connection.trailing_data[0] else None
 
+    @property
+    def answering(self) -> bool:
+        """Whether an answer has begun, and is not complete."""
+        return self.connection.our_state is h11.SEND_BODY
+
     async def handle(self, event: Event) -> None:
         """Take what came from the client.
 

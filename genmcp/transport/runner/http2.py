@@ -66,6 +66,7 @@ class Http2(H2Protocol):
     """HTTP/2 on one connection."""
 
     unfinished: Literal["head", "body"] | None = None
+    answering = False
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(*parts)
