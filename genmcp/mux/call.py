@@ -32,6 +32,7 @@ from genmcp.mux.children import Children
 from genmcp.mux.cleanup import HandlerScope
 from genmcp.mux.failure import is_crash, is_interrupt, log_crash, log_late
 from genmcp.mux.mailbox import Mailbox
+from genmcp.mux.patience import try_for
 from genmcp.mux.stage import Stage
 from genmcp.mux.turns import Turns
 from genmcp.mux.worker import read_ending, run_stream
@@ -333,8 +334,7 @@ class Call:
         return Failed(error) if result is None else Answered(result)
 
     async def _stop(self, ending: Ending, cause: Outcome | None = None) -> None:
-        with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await self._end(ending, cause)
+        await try_for(_LAST_FRAME_SECONDS, self._end, ending, cause)
         self._record.cut_off(cause or Outcome.CANCELLED)
         self.client_gone()
 

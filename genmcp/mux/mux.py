@@ -177,8 +177,9 @@ class Mux:
         now = trio.current_time()
         spare = max(grace_seconds - self.limits.cleanup_seconds, grace_seconds / 2)
         try:
-            await self._stop([call for call in self._calls if call.closing_result() is not None])
             with trio.move_on_at(now + spare):
+                ending = [call for call in self._calls if call.closing_result() is not None]
+                await self._stop(ending)
                 await self._wait_until_idle()
             if self._calls:
                 _log.info("stopping %d open calls", len(self._calls))

@@ -62,8 +62,6 @@ DEFAULT_PATH: Final = "/mcp"
 
 KEEPALIVE_SECONDS: Final = 15.0
 
-_LAST_FRAME_SECONDS: Final = 1.0
-
 _WRONG_LOOP: Final = (
     "genmcp runs on trio, but this server runs its applications on another event loop; "
     "start it with `genmcp serve`, or use a server on trio, such as `hypercorn -k trio`"

@@ -19,6 +19,7 @@ from genmcp.errors import InvalidRequest, LimitExceeded, Overloaded, describe_sh
 from genmcp.events import ClientGone, Failed
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux.failure import is_crash
+from genmcp.mux.patience import try_for
 from genmcp.telemetry import RefusalReason
 from genmcp.transport.cors import answer_preflight, is_preflight
 from genmcp.transport.discovery_sink import DiscoverySink
@@ -217,8 +218,7 @@ class Endpoint:
         # Cut off by the mux, which only a shutdown does; anything else is a fault.
         if not self.mux.draining:
             raise RuntimeError(f"{call.what} ended without an answer")
-        with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await exchange.write(Failed(describe_shutdown()))
+        await try_for(_LAST_FRAME_SECONDS, exchange.write, Failed(describe_shutdown()))
 
     def _find_sink(self, request: mcp.Request, exchange: Exchange) -> Sink:
         if self.legacy is None or not isinstance(request, mcp.DiscoverRequest):

@@ -11,12 +11,13 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from genmcp.channel import Channel
-from genmcp.events import Answered, Failed
+from genmcp.events import Answered, Event, Failed
 from genmcp.limits import Limits
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Call, Mux
 from genmcp.outcome import Stream
-from tests.mux.servers import DONE, HandlerServer, open_call
+from genmcp.testing.sink import RecordingSink
+from tests.mux.servers import DONE, HandlerServer, caller, open_call, request
 
 
 async def test_crash_of_one_call_touches_no_other(nursery: trio.Nursery) -> None:
@@ -149,6 +150,33 @@ async def test_drain_does_not_wait_for_a_client_that_does_not_read(
     assert sink.events == []
 
 
+async def test_drain_loses_no_ending_where_a_round_of_the_loop_takes_longer_than_clients_get(
+    mock_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    """As when thousands of calls are ended at once, on a machine that has other work."""
+
+    class Encrypting(RecordingSink):
+        async def write(self, event: Event) -> None:
+            await trio.lowlevel.checkpoint()
+            await super().write(event)
+
+    mux = Mux(Listening(answer_with_stream))
+    sinks = [Encrypting() for _ in range(3)]
+    for number, sink in enumerate(sinks):
+        nursery.start_soon(mux.open(request(), caller(request_id=number), sink).run)
+    await wait_all_tasks_blocked()
+
+    async def hold_up() -> None:
+        while True:
+            mock_clock.jump(2)
+            await trio.lowlevel.checkpoint()
+
+    nursery.start_soon(hold_up)
+    await mux.drain(60)
+    nursery.cancel_scope.cancel()
+    assert [sink.endings for sink in sinks] == [[Answered(mcp.EmptyResult())]] * 3
+
+
 async def test_cancelling_the_host_lets_calls_clean_up(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
@@ -230,6 +258,10 @@ def test_limits_must_be_positive(limit: str) -> None:
     limits: dict[str, Any] = {limit: 0}
     with pytest.raises(ValueError, match=limit):
         Limits(**limits)
+
+
+async def answer_with_stream(channel: Channel) -> Any:
+    return Stream(None)
 
 
 class Listening(HandlerServer):

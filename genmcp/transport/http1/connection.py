@@ -22,6 +22,7 @@ import trio
 
 from genmcp.errors import InvalidRequest
 from genmcp.mux.cleanup import HandlerScope
+from genmcp.mux.patience import sleep_patiently
 from genmcp.mux.stage import Stage
 from genmcp.setting import describe_setting
 from genmcp.transport.exchange import BadBodyError, BodyStalledError
@@ -351,7 +352,7 @@ class Connection:
         if exchange is None:
             return
         if not self._wire.closed:
-            await trio.sleep(_HALF_CLOSED_SECONDS)
+            await sleep_patiently(_HALF_CLOSED_SECONDS)
         if exchange is self._current:
             exchange.client_left = True
             if self._gone is not None:

@@ -24,6 +24,7 @@ from genmcp.legacy.store import (
     StreamRead,
     StreamResumed,
 )
+from genmcp.mux.patience import try_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -131,11 +132,13 @@ class Conversation:
             with self._carrier.scope:
                 await self._run_rounds(place, request, caller)
                 return
-            with trio.move_on_after(_LAST_FRAME_SECONDS):
-                await self._take_back("The request was cancelled")
-                await self._carrier.end()
+            await try_for(_LAST_FRAME_SECONDS, self._end_cancelled)
         finally:
             place.leave()
+
+    async def _end_cancelled(self) -> None:
+        await self._take_back("The request was cancelled")
+        await self._carrier.end()
 
     async def _run_rounds(self, place: Place, request: mcp.Request, caller: Caller) -> None:
         for _ in range(MAX_ROUNDS):
@@ -159,8 +162,7 @@ class Conversation:
             return
         if not self._mux.draining:
             raise RuntimeError(f"{request.method} ended without an answer")
-        with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await self._sink.fail(describe_shutdown())
+        await try_for(_LAST_FRAME_SECONDS, self._sink.fail, describe_shutdown())
 
     # -- questions ---------------------------------------------------------------
 

@@ -25,6 +25,7 @@ import attrs
 import trio
 from hypercorn.events import Closed, Event, RawData, Updated
 
+from genmcp.mux.patience import try_for
 from genmcp.transport.listeners import read_own_address
 from genmcp.transport.runner.application import AppTasks, Parts
 from genmcp.transport.runner.config import logger
@@ -130,9 +131,11 @@ class Connection:
         """Give what is being answered a moment, now that the client says no more."""
         if self._http.shared or (self._http.unfinished is not None and not self._http.answering):
             return
-        with trio.move_on_after(_HALF_CLOSED_SECONDS):
-            while self._idle_since is None and not (self.ended or self._gone):
-                await self._awaiting_answer.park()
+        await try_for(_HALF_CLOSED_SECONDS, self._wait_until_answered)
+
+    async def _wait_until_answered(self) -> None:
+        while self._idle_since is None and not (self.ended or self._gone):
+            await self._awaiting_answer.park()
 
     async def _shake_hands(self) -> bool:
         if isinstance(self._stream, trio.SocketStream):

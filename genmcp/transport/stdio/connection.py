@@ -29,6 +29,7 @@ from genmcp.events import ClientGone
 from genmcp.legacy.messages import ResponseMessage
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux.failure import is_crash
+from genmcp.mux.patience import try_for
 from genmcp.transport.inbound import ReceivedNotification, ReceivedRequest
 from genmcp.transport.stdio.legacy_session import LegacySession
 from genmcp.transport.stdio.line_inbound import ReceivedLegacyRequest, Unanswerable
@@ -214,8 +215,7 @@ class Connection:
     async def _end_calls(self, until: float, *, drain: bool) -> None:
         if self._input_ended:
             # For whoever sends some requests, ends its output, and reads the answers.
-            with trio.move_on_after(_LAST_ANSWERS_SECONDS):
-                await self._calls.wait_until_answered()
+            await try_for(_LAST_ANSWERS_SECONDS, self._calls.wait_until_answered)
         elif drain:
             await self._drain()
         self._calls.abandon_all()

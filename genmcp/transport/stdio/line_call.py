@@ -12,6 +12,7 @@ import trio
 from genmcp.errors import describe_shutdown
 from genmcp.events import Answered, Failed, Sink
 from genmcp.mcp import v2607 as mcp
+from genmcp.mux.patience import try_for
 from genmcp.transport.stdio.line_reply import LineReply
 from genmcp.transport.stdio.open_call import OpenCall
 from genmcp.transport.stdio.output import Voice
@@ -79,8 +80,7 @@ class LineCall(Sink, OpenCall):
         # Cut off by the mux, which only a shutdown does; anything else is a fault.
         if not self._mux.draining:
             raise RuntimeError(f"{self.call.what} ended without an answer")
-        with trio.move_on_after(_LAST_FRAME_SECONDS):
-            await self.write(Failed(describe_shutdown()))
+        await try_for(_LAST_FRAME_SECONDS, self.write, Failed(describe_shutdown()))
 
     async def write(self, event: Event) -> None:
         """See `Sink.write`."""
