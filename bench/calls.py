@@ -29,7 +29,7 @@ class Calls(Work):
         question: what is asked.
         connections: how many connections ask at the same time.
         figures: which of the figures are shown.
-        shared: whether the bare server takes part, and a genmcp of several workers.
+        shared: whether all peers take part, `calls_only` or not.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Calls(Work):
         self._shared = shared
 
     def suits(self, peer: Peer) -> bool:
-        """Say whether `peer` can do it."""
+        """Say whether `peer` is to do it."""
         return self._shared or super().suits(peer)
 
     def run(self, server: ServerProcess, effort: Effort) -> Sample:

@@ -42,13 +42,15 @@ def find_spread(results: Results, work: str, peer: str, key: str) -> Spread | No
     return Spread.of(values) if values else None
 
 
-def compare(results: Results, work: Work, figure: Figure, peer: str) -> Spread | None:
-    """Return how many times as good genmcp is as `peer`, if both are known.
+def compare(
+    results: Results, work: Work, figure: Figure, peer: str, *, who: str = SOURCE
+) -> Spread | None:
+    """Return how many times as good `who` is as `peer`, if both are known.
 
     The median is the ratio of the medians; low and high are those of the rounds, in each
     of which the two were measured one after the other.
     """
-    own = find_values(results, work.name, SOURCE, figure.key)
+    own = find_values(results, work.name, who, figure.key)
     other = find_values(results, work.name, peer, figure.key)
     if not own or not other:
         return None

@@ -9,7 +9,6 @@ import enum
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -47,6 +46,7 @@ class Runtime:
 
     Attributes:
         command: starts a server, but for `--port` and `--style`.
+        takes_style: whether there is a `--style`; without one it serves `Style.CALLS`.
         import_command: imports the framework once, and prints how many seconds that
             took by the clock and on the processor. Empty where that says nothing.
         definition_command: does and prints the same, with a server and its one tool
@@ -54,6 +54,7 @@ class Runtime:
     """
 
     command: Sequence[str]
+    takes_style: bool = attrs.field(default=True, kw_only=True)
     import_command: Sequence[str] = ()
     definition_command: Sequence[str] = ()
 
@@ -70,6 +71,7 @@ class Peer:
         environment: the folder of that environment, below `INSTALLED`.
         find_runtime: what it is run with, once installed. Raises `Unavailable`.
         listens: whether it answers `subscriptions/listen`.
+        calls_only: whether only the work is done with it that is shared by all peers.
         by_default: whether it is measured when no peers are named.
     """
 
@@ -80,6 +82,7 @@ class Peer:
     requirements: str = ""
     environment: str = ""
     listens: bool = True
+    calls_only: bool = False
     by_default: bool = True
 
 
@@ -126,11 +129,13 @@ def _own_runtime() -> Runtime:
     )
 
 
-def _worker_runtime() -> Runtime:
-    if find_spec("genmcp.cli.workers") is None:
-        raise Unavailable("this genmcp serves from one process only")
+def _command_runtime(*flags: str) -> Runtime:
     command = [sys.executable, "-m", "genmcp", "serve", "bench/servers/on_genmcp.py:suite"]
-    return Runtime([*command, "--workers", "2", "--log-level", "warning"])
+    return Runtime([*command, "--log-level", "warning", *flags], takes_style=False)
+
+
+def _worker_runtime() -> Runtime:
+    return _command_runtime("--workers", "2")
 
 
 def _bare_runtime() -> Runtime:
@@ -170,7 +175,8 @@ PEERS: Final[Mapping[str, Peer]] = {
     peer.name: peer
     for peer in (
         Peer(SOURCE, "genmcp", ["genmcp", "trio", "httptools", "attrs", "orjson"], _own_runtime),
-        Peer("workers", "genmcp, 2 workers", [], _worker_runtime),
+        Peer("command", "`genmcp serve`", [], _command_runtime, calls_only=True),
+        Peer("workers", "`genmcp serve`, 2 workers", [], _worker_runtime, calls_only=True),
         Peer(
             "sdk",
             "Python SDK",
@@ -205,6 +211,13 @@ PEERS: Final[Mapping[str, Peer]] = {
             "package-lock.json",
             "typescript",
         ),
-        Peer("bare", "bare trio + httptools", ["trio", "httptools"], _bare_runtime, listens=False),
+        Peer(
+            "bare",
+            "bare trio + httptools",
+            ["trio", "httptools"],
+            _bare_runtime,
+            listens=False,
+            calls_only=True,
+        ),
     )
 }

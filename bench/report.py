@@ -70,10 +70,10 @@ _HOW: Final = """\
   its work) and `@modelcontextprotocol/server`, in a new process. `genmcp` puts off most of
   its own too, so the row after it says more: a module with a server of one tool, and all
   that it imports to be served. Bytecode is compiled before, as installers do.
-- Two workers and the load are three processes: on fewer than three cores they are in each
-  other's way. They are run by `genmcp serve --workers`, which also has the garbage
-  collector run less often, and a process alone by `serve`, which leaves that to its
-  caller: their ratio has both in it.
+- `genmcp serve` also has the garbage collector run less often, which `serve` leaves to its
+  caller: the column of the command has that in it, and so has the one of two workers, which
+  are compared with it. Two workers and the load are three processes: on fewer than three
+  cores they are in each other's way.
 - All requests of a kind have the same bytes, as those of a client have that calls one tool in
   a loop, and genmcp does not parse a head again that it has parsed on the connection. The
   row "with a trace of its own" is of requests whose heads all differ.

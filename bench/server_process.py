@@ -41,8 +41,9 @@ class ServerProcess:
         log = INSTALLED / "logs" / f"{self.peer.name}-{self.style.value}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         self._log = log.open("wb")
-        command = [*self.peer.find_runtime().command, "--port", str(self.port)]
-        if self.peer.name != "workers":
+        runtime = self.peer.find_runtime()
+        command = [*runtime.command, "--port", str(self.port)]
+        if runtime.takes_style:
             command += ["--style", self.style.value]
         self.started_at = time.perf_counter()
         self._process = subprocess.Popen(

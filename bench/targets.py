@@ -45,23 +45,12 @@ class Target:
         return found.median <= self.wanted if self.at_most else found.median >= self.wanted
 
 
-def _ratio(work: str, key: str, peer: str) -> Callable[[Results], Spread | None]:
+def _ratio(
+    work: str, key: str, peer: str, *, who: str = SOURCE
+) -> Callable[[Results], Spread | None]:
     def find(results: Results) -> Spread | None:
         [figure] = [figure for figure in PLAN[work].figures if figure.key == key]
-        return compare(results, PLAN[work], figure, peer)
-
-    return find
-
-
-def _inverse(work: str, key: str, peer: str) -> Callable[[Results], Spread | None]:
-    """How many times as good `peer` is: for one that is genmcp too."""
-    direct = _ratio(work, key, peer)
-
-    def find(results: Results) -> Spread | None:
-        found = direct(results)
-        if found is None:
-            return None
-        return Spread(1 / found.median, 1 / found.high, 1 / found.low)
+        return compare(results, PLAN[work], figure, peer, who=who)
 
     return find
 
@@ -119,9 +108,10 @@ TARGETS: Final[Sequence[Target]] = (
     ),
     Target(
         "calls per second at 256 with two workers, by those with one",
-        _inverse("add-256", "rate", "workers"),
+        _ratio("add-256", "rate", "command", who="workers"),
         WORKERS_RATE,
     ),
+    Target("calls per second at 1, by the bare limit", _ratio("add-1", "rate", "bare"), BARE_SHARE),
     Target(
         "calls per second at 32, by the bare limit", _ratio("add-32", "rate", "bare"), BARE_SHARE
     ),

@@ -96,8 +96,8 @@ class Work(ABC):
     setting: Literal["shared", "alone", "none"] = "shared"
 
     def suits(self, peer: Peer) -> bool:
-        """Say whether `peer` can do it. The bare server answers one thing only."""
-        return peer.name not in {"bare", "workers"}
+        """Say whether `peer` is to do it."""
+        return not peer.calls_only
 
     @abstractmethod
     def run(self, server: ServerProcess, effort: Effort) -> Sample:

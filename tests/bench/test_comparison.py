@@ -81,7 +81,7 @@ def test_a_target_is_met_at_its_bound(
 
 
 def test_two_workers_are_compared_with_one() -> None:
-    results = found("add-256", "rate", genmcp=[10.0, 20.0], workers=[20.0, 36.0])
+    results = found("add-256", "rate", command=[10.0, 20.0], workers=[20.0, 36.0])
     target = TITLES["calls per second at 256 with two workers, by those with one"]
     spread = target.find(results)
     assert spread is not None
