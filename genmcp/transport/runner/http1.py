@@ -6,13 +6,14 @@ the bytes.
 
 What is added here to Hypercorn 0.18: no WebSocket, and no HTTP/2 unless asked for, not
 even for a client that takes it for granted; targets that are a whole URL; a request
-that two readers could cut differently is refused; one limit for the head, in however
-many pieces it arrives; and the end of the connection is noticed behind bytes that were
-sent too early.
+that two readers could cut differently is refused (both lengths, folded lines, a bare CR
+or LF); one limit for the head, in however many pieces it arrives; and the end of the
+connection is noticed behind bytes that were sent too early.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 
@@ -46,6 +47,8 @@ _REFUSALS: Final = {
 }
 _TOO_MANY: Final = "The request has more headers than max_headers allows"
 _MALFORMED: Final = "This is not well-formed HTTP"
+# A line that is folded, or not ended by CR and LF together.
+_LOOSE_LINE: Final = re.compile(rb"(?<!\r)\n|\r(?!\n)|\n[ \t]")
 
 
 class Reader(Protocol):
@@ -116,16 +119,25 @@ class _Pause:
 
 
 class _Requests(h11.Connection):
-    """Does not read what follows the last request that there can be.
+    """Takes the lines of a head, or of a trailer, only as they should be.
 
-    To h11 it is an error, which Hypercorn answers in the midst of the answer to the
-    request that was right.
+    h11 takes a bare LF for the end of a line, and joins lines that are folded. A proxy
+    that does not, sees other headers than we do, and another next request.
+
+    And it does not read what follows the last request that there can be: to h11 it is an
+    error, which Hypercorn answers in the midst of the answer to the request that was right.
     """
 
     def next_event(self) -> Any:
-        if self.their_state is h11.MUST_CLOSE and self.trailing_data[0]:
+        before = self.trailing_data[0]
+        if self.their_state is h11.MUST_CLOSE and before:
             return h11.NEED_DATA
-        return super().next_event()
+        event = super().next_event()
+        if isinstance(event, h11.Request | h11.EndOfMessage):
+            read = before[: len(before) - len(self.trailing_data[0])]
+            if _LOOSE_LINE.search(read):
+                raise h11.RemoteProtocolError("a line is folded, or does not end in CRLF")
+        return event
 
 
 class Http1(H11Protocol):
