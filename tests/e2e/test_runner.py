@@ -23,6 +23,7 @@ from tests.e2e.raw_http import (
     read_all,
     read_status,
     read_until,
+    run_port,
     running,
 )
 
@@ -45,7 +46,7 @@ async def test_an_ipv6_address_is_bracketed_in_its_url() -> None:
 async def test_a_port_in_use_raises_the_bare_os_error() -> None:
     async with running(hello) as server:
         with pytest.raises(OSError, match="in use"):
-            await run_asgi(hello, PortConfig(port=server.port))
+            await run_port(hello, PortConfig(port=server.port))
 
 
 async def test_a_connection_is_kept_for_the_next_request() -> None:
