@@ -56,6 +56,15 @@ async def test_a_connection_is_kept_for_the_next_request() -> None:
     assert [answer.body for answer in answers] == [b"0", b"1", b"1000000"]
 
 
+async def test_a_connection_is_kept_for_more_than_a_thousand_requests() -> None:
+    async with running(hello) as server, await connect(server) as stream:
+        client = Client(stream)
+        for _ in range(1001):
+            answer = await client.ask()
+            assert "connection" not in answer.headers
+        assert answer.body == b"hello"
+
+
 async def test_the_server_does_not_name_itself() -> None:
     async with running(hello) as server:
         assert set((await ask_anew(server)).headers) == {"content-length", "date"}

@@ -91,7 +91,7 @@ KILLERS = {
 @pytest.mark.parametrize("http2", [False, True], ids=["http1", "http2"])
 @pytest.mark.parametrize("pieces", KILLERS.values(), ids=KILLERS.keys())
 async def test_a_hostile_connection_costs_nobody_else_anything(
-    pieces: list[bytes], *, http2: bool
+    pieces: list[bytes], caplog: pytest.LogCaptureFixture, *, http2: bool
 ) -> None:
     stream_app = Streaming()
 
@@ -105,6 +105,8 @@ async def test_a_hostile_connection_costs_nobody_else_anything(
             await _attack(server, pieces)
         assert (await ask_anew(server)).body == b"hello"
         assert stream_app.open == 1
+    # Not even its own connection fails: what it does is foreseen, not only survived.
+    assert [one.getMessage() for one in caplog.records if one.levelname == "ERROR"] == []
 
 
 async def _attack(server: Running, pieces: list[bytes]) -> None:
@@ -115,6 +117,8 @@ async def _attack(server: Running, pieces: list[bytes]) -> None:
                 received = b""
                 while b"hello" not in received and (data := await stream.receive_some()):
                     received += data
+                # Until the server has done with what it answered.
+                await trio.testing.wait_all_tasks_blocked()
                 await stream.send_all(piece)
             await stream.send_eof()
             await read_all(stream)
@@ -180,6 +184,7 @@ async def ask_raw(server: Running, data: bytes) -> Answer:
         (GET[:-2] + b"x: y\r\n" * 100 + b"\r\n", 431, "max_headers"),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "HTTP/1.1"),
         (b"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505, "HTTP/1.1"),
+        (b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 405, "CONNECT"),
     ],
     ids=[
         "no HTTP",
@@ -192,6 +197,7 @@ async def ask_raw(server: Running, data: bytes) -> Answer:
         "many headers",
         "HTTP/2 preface",
         "HTTP/3",
+        "CONNECT",
     ],
 )
 async def test_a_refusal_is_a_json_rpc_error_that_says_why(

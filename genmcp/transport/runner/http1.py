@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from genmcp.transport.runner.config import RunnerConfig
 
 _READ_AHEAD_BYTES: Final = 64 * 1024
+_NOT_SERVED: Final = 405
 _TOO_LARGE: Final = 431
 _REFUSALS: Final = {
+    _NOT_SERVED: "CONNECT is not served; send each message by POST",
     421: "The target is an https URL, and this connection is not secured",
     _TOO_LARGE: "The request line and headers are larger than max_header_bytes allows",
     501: "The Transfer-Encoding is not one this server reads",
@@ -203,6 +205,9 @@ class Http1(H11Protocol):
         # next request than we do (RFC 9112, 6.1).
         if framings > 1:
             raise _Refused(400)
+        # To h11 an application that says yes has switched to another protocol.
+        if event.method == b"CONNECT":
+            raise _Refused(_NOT_SERVED)
         if event.http_version[:2] != b"1.":
             if self._http2 and event.method == b"PRI":
                 raise H2ProtocolAssumedError(
@@ -255,6 +260,7 @@ class Http1(H11Protocol):
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
             (b"connection", b"close"),
+            *([(b"allow", b"POST")] if status_code == _NOT_SERVED else []),
             *self.config.response_headers("h11"),
         ]
         await self._send_h11_event(h11.Response(status_code=status_code, headers=headers))
