@@ -84,10 +84,19 @@ async def test_pipelined_requests_are_answered_in_order() -> None:
     assert re.findall(rb"\n/[0-4]", received) == [b"\n/0", b"\n/1", b"\n/2", b"\n/3", b"\n/4"]
 
 
-async def test_http_1_0_is_answered_and_closed() -> None:
+@pytest.mark.parametrize(
+    "last",
+    [b"GET / HTTP/1.0\r\n\r\n", GET[:-2] + b"Connection: close\r\n\r\n"],
+    ids=["1.0", "close"],
+)
+async def test_the_last_request_is_answered_told_so_and_closed(last: bytes) -> None:
     async with running(hello) as server, await connect(server) as stream:
-        await stream.send_all(b"GET / HTTP/1.0\r\n\r\n")
-        assert (await read_all(stream)).endswith(b"\r\n\r\nhello")
+        await stream.send_all(last)
+        head, _, body = (await read_all(stream)).partition(b"\r\n\r\n")
+    assert body == b"hello"
+    assert [line.lower() for line in head.split(b"\r\n") if line[:10].lower() == b"connection"] == [
+        b"connection: close"
+    ]
 
 
 async def test_an_offer_to_upgrade_is_answered_as_if_it_were_not_there() -> None:
