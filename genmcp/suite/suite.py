@@ -133,6 +133,7 @@ class Suite(Server):
             self.extensions,
             invalid_arguments=self.invalid_arguments,
             page_size=self.page_size,
+            sign=self._sign,
         )
         prompts = PromptsPage(self.prompts, self.extensions, page_size=self.page_size)
         resources = ResourcesPage(self.resources, self.extensions, page_size=self.page_size)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+import attrs
+
 from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
 from genmcp.providers.cache_control import combine_hints
@@ -20,7 +22,7 @@ from genmcp.suite.served_tool import ServedTool, index_tools, serve_tool
 from genmcp.suite.tool_call import InvalidArguments, ToolCall, ToolStream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from genmcp.channel import Channel
     from genmcp.providers.extension import Extension, ToolSource
@@ -38,11 +40,14 @@ class ToolsPage(Page):
         *,
         invalid_arguments: InvalidArguments,
         page_size: int,
+        sign: Callable[[mcp.Result], mcp.Result],
     ) -> None:
         self._served = index_tools(serve_tool(source) for source in tools)
         self._extensions = [one for one in extensions if one.offers_tools()]
         self._invalid_arguments: InvalidArguments = invalid_arguments
         self._page_size = page_size
+        self._sign = sign
+        self._whole: mcp.Result | None = None
 
     @property
     def names(self) -> list[str]:
@@ -79,7 +84,23 @@ class ToolsPage(Page):
         stream: ToolStream = state
         await stream.call.close(stream.state)
 
-    async def _list(self, request: mcp.ListToolsRequest, channel: Channel) -> mcp.ListToolsResult:
+    async def _list(self, request: mcp.ListToolsRequest, channel: Channel) -> mcp.Result:
+        if self._extensions:
+            return await self._list_page(request, channel)
+        # The same for all and for good, unless it needs a cursor, which runs out. And one
+        # and the same object is written only once.
+        whole = self._whole
+        if whole is None or request.params.cursor is not None:
+            page = await self._list_page(request, channel)
+            if request.params.cursor is not None or page.next_cursor is not None:
+                return page
+            # A tuple: it is shared, and a server around the suite may look at it.
+            self._whole = whole = self._sign(attrs.evolve(page, tools=tuple(page.tools)))
+        return whole
+
+    async def _list_page(
+        self, request: mcp.ListToolsRequest, channel: Channel
+    ) -> mcp.ListToolsResult:
         served = dict(self._served)
         for extension in self._extensions:
             for tool in await _ask(extension, channel):

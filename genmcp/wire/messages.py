@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from genmcp.mcp.v2607 import RequestId
     from genmcp.wire.scalars import Hook
 
+_last_list: tuple[mcp.Result | None, bytes] = (None, b"")
 _NO_PARAMS: Final = "params: required, but missing; every request carries params._meta"
 
 
@@ -178,8 +179,21 @@ def write_result(request_id: RequestId, result: mcp.Result) -> bytes:
     """
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (
         b"%d" % request_id if type(request_id) is int else write_json(request_id),
-        write_json(encode(result)),
+        _write_members(result),
     )
+
+
+def _write_members(result: mcp.Result) -> bytes:
+    if type(result) is not mcp.ListToolsResult:
+        return write_json(encode(result))
+    # A suite gives one and the same list of its tools again and again, and nobody changes
+    # what was given. Both in one: another thread may write in between.
+    global _last_list  # noqa: PLW0603 - the last of the process, whoever gave it
+    known, text = _last_list
+    if known is not result:
+        text = write_json(encode(result))
+        _last_list = (result, text)
+    return text
 
 
 def write_error(request_id: RequestId | None, error: McpError) -> bytes:

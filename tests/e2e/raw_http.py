@@ -101,6 +101,29 @@ class Running:
         return int(self.urls[0].rpartition(":")[2])
 
 
+async def run_port(
+    app: App,
+    config: PortConfig,
+    *,
+    drain: Callable[[float], Awaitable[None]] | None = None,
+    stop: trio.Event | None = None,
+    task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Run `app` on the server that `front` names, in the task that calls this."""
+    # Only one of them speaks HTTP/2.
+    if front == "hypercorn" or config.http2:
+        await run_asgi(app, config, drain=drain, stop=stop, task_status=task_status)
+    else:
+        await run_http1(
+            AsgiAnswer(app),
+            config,
+            cleanup_seconds=5,
+            drain=drain or let_finish,
+            stop=trio.Event() if stop is None else stop,
+            task_status=task_status,
+        )
+
+
 @asynccontextmanager
 async def running(
     app: App,
@@ -114,18 +137,7 @@ async def running(
     async def run(task_status: trio.TaskStatus[list[str]]) -> None:
         config = PortConfig(port=0, **options)
         try:
-            # Only one of them speaks HTTP/2.
-            if front == "hypercorn" or config.http2:
-                await run_asgi(app, config, drain=drain, stop=stop, task_status=task_status)
-            else:
-                await run_http1(
-                    AsgiAnswer(app),
-                    config,
-                    cleanup_seconds=5,
-                    drain=drain or let_finish,
-                    stop=stop,
-                    task_status=task_status,
-                )
+            await run_port(app, config, drain=drain, stop=stop, task_status=task_status)
         finally:
             ended.set()
 

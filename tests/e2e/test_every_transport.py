@@ -27,10 +27,11 @@ from tests.e2e.stdio_server import ROOT
 pytestmark = pytest.mark.filterwarnings("ignore:Async generator 'http:ResourceWarning")
 
 VERSIONS = {"2026-07-28": "2026-07-28", "legacy": "2025-11-25"}
+TRANSPORTS = ["native", "hypercorn", "stdio"]
 
 
 @asynccontextmanager
-async def serving(transport: str) -> AsyncGenerator[Any]:
+async def serving(transport: Any) -> AsyncGenerator[Any]:
     """Serve the suite; yield what the client connects to."""
     if transport == "stdio":
         yield StdioServerParameters(
@@ -41,7 +42,7 @@ async def serving(transport: str) -> AsyncGenerator[Any]:
         )
         return
     async with trio.open_nursery() as nursery:
-        [url] = await nursery.start(partial(serve, asking_server.suite, port=0))
+        [url] = await nursery.start(partial(serve, asking_server.suite, port=0, http=transport))
         yield url
         nursery.cancel_scope.cancel()
 
@@ -67,7 +68,7 @@ class Guest:
 
 
 @pytest.mark.parametrize("mode", VERSIONS)
-@pytest.mark.parametrize("transport", ["http", "stdio"])
+@pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_a_tool_asks_twice_and_is_answered(transport: str, mode: Any) -> None:
     guest = Guest({"dish": "soup"}, {"amount": 2}, {"dish": "tea"}, {"amount": 1})
     with trio.fail_after(HANG_GUARD_SECONDS):
@@ -87,7 +88,7 @@ async def test_a_tool_asks_twice_and_is_answered(transport: str, mode: Any) -> N
 
 
 @pytest.mark.parametrize("mode", VERSIONS)
-@pytest.mark.parametrize("transport", ["http", "stdio"])
+@pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_a_user_declines_or_cancels_the_second_question(transport: str, mode: Any) -> None:
     guest = Guest("decline", {"dish": "soup"}, "cancel")
     with trio.fail_after(HANG_GUARD_SECONDS):

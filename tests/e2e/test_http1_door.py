@@ -72,6 +72,20 @@ async def test_a_refusal_arrives_however_slowly_the_request_is_sent() -> None:
         app.draining.set()
 
 
+async def test_only_so_many_newcomers_at_a_time_are_told_that_there_is_no_room() -> None:
+    app = Streaming()
+    async with running(app, max_connections=1) as server, await connect(server) as busy:
+        await busy.send_all(GET)
+        await app.started.wait()
+        # They stay, as whoever wants to take up the server's time would.
+        newcomers = [adopt(one) for one in connect_all_at_once(server, 70)]
+        told = [await one.receive_some() for one in newcomers]
+        assert [read_status(one) for one in told if one] == [503] * 64
+        for one in newcomers:
+            await one.aclose()
+        app.draining.set()
+
+
 class Flaky(socket.socket):
     """A listener, or a connection, that fails as a system does now and then."""
 

@@ -115,6 +115,31 @@ async def test_a_flood_of_pipelined_requests_lets_others_have_their_turn() -> No
     assert most <= 32
 
 
+async def test_a_stream_that_goes_on_and_on_lets_others_have_their_turn() -> None:
+    sent = 0
+
+    async def chatter(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal sent
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while sent < 2000:
+            await send({"type": "http.response.body", "body": b"x", "more_body": True})
+            sent += 1
+        await send({"type": "http.response.body", "body": b"bye"})
+
+    async with (
+        running(chatter) as server,
+        await connect(server) as stream,
+        trio.open_nursery() as nursery,
+    ):
+        await stream.send_all(GET)
+        nursery.start_soon(read_until, stream, b"bye")
+        before, most = 0, 0
+        while before < 2000:
+            await trio.lowlevel.checkpoint()
+            before, most = sent, max(most, sent - before)
+    assert most <= 32
+
+
 async def test_http_1_0_that_is_kept_alive_is_told_so() -> None:
     async with running(hello) as server, await connect(server) as stream:
         for _ in range(2):

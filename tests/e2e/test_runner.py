@@ -23,6 +23,7 @@ from tests.e2e.raw_http import (
     read_all,
     read_status,
     read_until,
+    run_port,
     running,
 )
 
@@ -45,7 +46,7 @@ async def test_an_ipv6_address_is_bracketed_in_its_url() -> None:
 async def test_a_port_in_use_raises_the_bare_os_error() -> None:
     async with running(hello) as server:
         with pytest.raises(OSError, match="in use"):
-            await run_asgi(hello, PortConfig(port=server.port))
+            await run_port(hello, PortConfig(port=server.port))
 
 
 async def test_a_connection_is_kept_for_the_next_request() -> None:
@@ -53,6 +54,14 @@ async def test_a_connection_is_kept_for_the_next_request() -> None:
         client = Client(stream)
         answers = [await client.ask("POST", b"x" * size) for size in (0, 1, 1_000_000)]
     assert [answer.body for answer in answers] == [b"0", b"1", b"1000000"]
+
+
+async def test_a_connection_is_kept_for_more_than_a_thousand_requests() -> None:
+    async with running(hello) as server, await connect(server) as stream:
+        client = Client(stream)
+        for _ in range(1001):
+            answer = await client.ask()
+            assert (answer.body, "connection" in answer.headers) == (b"hello", False)
 
 
 async def test_the_server_does_not_name_itself() -> None:
@@ -74,10 +83,19 @@ async def test_pipelined_requests_are_answered_in_order() -> None:
     assert re.findall(rb"\n/[0-4]", received) == [b"\n/0", b"\n/1", b"\n/2", b"\n/3", b"\n/4"]
 
 
-async def test_http_1_0_is_answered_and_closed() -> None:
+@pytest.mark.parametrize(
+    "last",
+    [b"GET / HTTP/1.0\r\n\r\n", GET[:-2] + b"Connection: close\r\n\r\n"],
+    ids=["1.0", "close"],
+)
+async def test_the_last_request_is_answered_told_so_and_closed(last: bytes) -> None:
     async with running(hello) as server, await connect(server) as stream:
-        await stream.send_all(b"GET / HTTP/1.0\r\n\r\n")
-        assert (await read_all(stream)).endswith(b"\r\n\r\nhello")
+        await stream.send_all(last)
+        head, _, body = (await read_all(stream)).partition(b"\r\n\r\n")
+    assert body == b"hello"
+    assert [line.lower() for line in head.split(b"\r\n") if line[:10].lower() == b"connection"] == [
+        b"connection: close"
+    ]
 
 
 async def test_an_offer_to_upgrade_is_answered_as_if_it_were_not_there() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
+from contextlib import suppress
 from typing import Any
 
 import h2.config
@@ -89,7 +91,7 @@ KILLERS = {
 @pytest.mark.parametrize("http2", [False, True], ids=["http1", "http2"])
 @pytest.mark.parametrize("pieces", KILLERS.values(), ids=KILLERS.keys())
 async def test_a_hostile_connection_costs_nobody_else_anything(
-    pieces: list[bytes], *, http2: bool
+    pieces: list[bytes], caplog: pytest.LogCaptureFixture, *, http2: bool
 ) -> None:
     stream_app = Streaming()
 
@@ -103,6 +105,8 @@ async def test_a_hostile_connection_costs_nobody_else_anything(
             await _attack(server, pieces)
         assert (await ask_anew(server)).body == b"hello"
         assert stream_app.open == 1
+    # Not even its own connection fails: what it does is foreseen, not only survived.
+    assert [one.getMessage() for one in caplog.records if one.levelname == "ERROR"] == []
 
 
 async def _attack(server: Running, pieces: list[bytes]) -> None:
@@ -113,6 +117,8 @@ async def _attack(server: Running, pieces: list[bytes]) -> None:
                 received = b""
                 while b"hello" not in received and (data := await stream.receive_some()):
                     received += data
+                # Until the server has done with what it answered.
+                await trio.testing.wait_all_tasks_blocked()
                 await stream.send_all(piece)
             await stream.send_eof()
             await read_all(stream)
@@ -178,6 +184,7 @@ async def ask_raw(server: Running, data: bytes) -> Answer:
         (GET[:-2] + b"x: y\r\n" * 100 + b"\r\n", 431, "max_headers"),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "HTTP/1.1"),
         (b"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505, "HTTP/1.1"),
+        (b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 405, "CONNECT"),
     ],
     ids=[
         "no HTTP",
@@ -190,6 +197,7 @@ async def ask_raw(server: Running, data: bytes) -> Answer:
         "many headers",
         "HTTP/2 preface",
         "HTTP/3",
+        "CONNECT",
     ],
 )
 async def test_a_refusal_is_a_json_rpc_error_that_says_why(
@@ -202,6 +210,79 @@ async def test_a_refusal_is_a_json_rpc_error_that_says_why(
     assert error["error"]["code"] == -32600
     assert names in error["error"]["message"]
     assert "id" not in error
+
+
+HEAD = b"POST / HTTP/1.1\r\nHost: a\r\n"
+AMBIGUOUS = {
+    "both lengths": HEAD + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "two lengths": HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
+    "a signed length": HEAD + b"Content-Length: +2\r\n\r\nab",
+    "a folded line": HEAD + b"X: a\r\n b\r\n\r\n",
+    "a line folded with a tab": HEAD + b"X: a\r\n\tb\r\n\r\n",
+    "a folded length": HEAD + b"Content-Length:\r\n 2\r\n\r\nab",
+    "a bare LF after the line": HEAD.replace(b"\r\n", b"\n", 1) + b"\r\n",
+    "a bare LF after a header": HEAD + b"X: a\nContent-Length: 2\r\n\r\nab",
+    "a bare LF at the end": HEAD + b"X: a\r\n\n",
+    "a bare CR in a header": HEAD + b"X: a\rY: b\r\n\r\n",
+    "a space before the colon": HEAD + b"Content-Length : 2\r\n\r\nab",
+    "two hosts": HEAD + b"Host: b\r\n\r\n",
+    "two equal hosts": HEAD + b"Host: a\r\n\r\n",
+}
+AMBIGUOUS_BODIES = {
+    "a chunk size that is no number": b"zz\r\n",
+    "a chunk size with 0x": b"0x2\r\nab\r\n0\r\n\r\n",
+    "a negative chunk size": b"-1\r\nab\r\n0\r\n\r\n",
+    "no chunk size": b"\r\nab\r\n0\r\n\r\n",
+    "a chunk size ended by LF": b"2\nab\r\n0\r\n\r\n",
+    "LF in a chunk extension": b"2;a\nab\r\n0\r\n\r\n",
+    "a chunk longer than it says": b"2\r\nabX\r\n0\r\n\r\n",
+    "a chunk ended by other bytes": b"2\r\nabXX0\r\n\r\n",
+    "a bare LF in the trailer": b"0\r\nX: a\nY: b\r\n\r\n",
+    "a bare LF at the end of the trailer": b"0\r\nX: a\r\n\n",
+    "a folded line in the trailer": b"0\r\nX: a\r\n b\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("how", ["whole", "byte by byte"])
+@pytest.mark.parametrize("data", AMBIGUOUS.values(), ids=AMBIGUOUS.keys())
+async def test_a_head_that_two_readers_could_cut_differently_is_refused(
+    data: bytes, how: str
+) -> None:
+    async with running(hello) as server, await connect(server) as stream:
+        for piece in [data + GET] if how == "whole" else cut(data):
+            await stream.send_all(piece)
+        received = await read_all(stream)
+    assert re.findall(rb"HTTP/1\.1 (\d+)", received) == [b"400"]
+
+
+@pytest.mark.parametrize("how", ["whole", "byte by byte"])
+@pytest.mark.parametrize("body", AMBIGUOUS_BODIES.values(), ids=AMBIGUOUS_BODIES.keys())
+async def test_a_body_that_two_readers_could_cut_differently_ends_the_connection(
+    body: bytes, how: str
+) -> None:
+    whole: list[bytes] = []
+
+    async def read(scope: Any, receive: Any, send: Any) -> None:
+        assert scope["type"] == "http"
+        message = await receive()
+        while message["type"] == "http.request" and message["more_body"]:
+            message = await receive()
+        if message["type"] == "http.request":
+            whole.append(scope["raw_path"])
+        await hello(scope, receive, send)
+
+    async with running(read) as server, await connect(server) as stream:
+        with suppress(trio.BrokenResourceError):  # it may be cut off before the end
+            for piece in [CHUNKED + body + GET] if how == "whole" else [CHUNKED, *cut(body)]:
+                await stream.send_all(piece)
+        received = await read_all(stream)
+    assert whole == []
+    # Neither that request nor what looks like the next one was answered as if all was well.
+    assert re.findall(rb"HTTP/1\.1 (\d+)", received) in ([], [b"400"])
+
+
+def cut(data: bytes) -> list[bytes]:
+    return [data[at : at + 1] for at in range(len(data))]
 
 
 async def test_a_refusal_of_head_has_no_body() -> None:

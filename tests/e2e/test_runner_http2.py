@@ -14,6 +14,7 @@ import h2.settings
 import h11
 import pytest
 import trio
+import trio.testing
 
 from genmcp.transport.port_config import PortConfig, load_ssl_context
 from genmcp.transport.runner import run_asgi
@@ -31,6 +32,8 @@ from tests.e2e.tls import connect_securely, use_tls
 if TYPE_CHECKING:
     from pathlib import Path
 
+MANY = 1001
+"""Requests on one connection: after a thousand of them, Hypercorn by itself says goodbye."""
 HEADERS = [(":method", "POST"), (":scheme", "http"), (":authority", "a"), (":path", "/")]
 
 
@@ -201,12 +204,33 @@ async def test_data_on_an_answered_stream_leaves_the_other_streams_alone() -> No
         await client.ask(1)
         await app.started.wait()
         await client.ask(3, end=False)
-        await client.wait_for(h2.events.DataReceived, 3)
+        await client.wait_for(h2.events.StreamEnded, 3)
+        # Until the server has done with it.
+        await trio.testing.wait_all_tasks_blocked()
         client.h2.send_data(3, b"x" * 1000)
         await client.flush()
         await client.ask(5)
         assert (await client.wait_for(h2.events.DataReceived, 5)).data == b"hello"
         assert app.open == 1
+
+
+async def test_the_thousandth_stream_does_not_silence_the_others() -> None:
+    app = Streaming()
+
+    async def both(scope: Any, receive: Any, send: Any) -> None:
+        await (hello if app.started.is_set() else app)(scope, receive, send)
+
+    async with running(both, http2=True) as server, await connect(server) as stream:
+        client = Http2Client(stream)
+        await client.start()
+        await client.ask(1)
+        await app.started.wait()
+        for stream_id in range(3, 2 * MANY + 3, 2):
+            await client.ask(stream_id)
+            await client.wait_for(h2.events.StreamEnded, stream_id)
+        app.draining.set()
+        assert (await client.wait_for(h2.events.DataReceived, 1)).data.endswith(b"bye")
+        await client.wait_for(h2.events.StreamEnded, 1)
 
 
 async def test_a_stream_with_too_many_headers_is_reset() -> None:

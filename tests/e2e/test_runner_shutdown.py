@@ -8,7 +8,6 @@ import pytest
 import trio
 
 from genmcp.transport.port_config import PortConfig
-from genmcp.transport.runner import run_asgi
 from tests.e2e.raw_http import (
     GET,
     HANG_GUARD_SECONDS,
@@ -18,6 +17,7 @@ from tests.e2e.raw_http import (
     connect,
     hello,
     read_all,
+    run_port,
     running,
 )
 
@@ -171,7 +171,7 @@ async def test_a_client_that_stopped_reading_does_not_hold_up_cancellation() -> 
     with trio.fail_after(HANG_GUARD_SECONDS):
         async with trio.open_nursery() as nursery:
             config = PortConfig(port=0, grace_seconds=UNBEARABLE_SECONDS)
-            urls = await nursery.start(run_asgi, app, config)
+            urls = await nursery.start(run_port, app, config)
             server = Running(urls, trio.Event(), trio.Event())
             stream = await stall(server, app)
             nursery.cancel_scope.cancel()
@@ -213,7 +213,7 @@ async def test_cancelled_it_still_lets_streams_say_goodbye() -> None:
             async def serve(task_status: trio.TaskStatus[list[str]]) -> None:
                 with trio.CancelScope() as scope:
                     serving.append(scope)
-                    await run_asgi(app, config, drain=app.drain, task_status=task_status)
+                    await run_port(app, config, drain=app.drain, task_status=task_status)
                 assert scope.cancelled_caught
 
             serving: list[trio.CancelScope] = []
@@ -232,13 +232,13 @@ async def test_cancelled_within_a_long_grace_it_ends_soon() -> None:
             stop = trio.Event()
             draining = trio.Event()
 
-            async def drain(_grace_seconds: float) -> None:
+            async def drain(seconds: float) -> None:
                 draining.set()
-                await trio.sleep_forever()
+                await trio.sleep(max(seconds, 0))
 
             async def serve(task_status: trio.TaskStatus[list[str]]) -> None:
                 config = PortConfig(port=0, grace_seconds=UNBEARABLE_SECONDS)
-                await run_asgi(app, config, drain=drain, stop=stop, task_status=task_status)
+                await run_port(app, config, drain=drain, stop=stop, task_status=task_status)
 
             server = Running(await nursery.start(serve), stop, trio.Event())
             stream = await connect(server)

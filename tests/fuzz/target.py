@@ -6,7 +6,7 @@ import gc
 import logging
 import os
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import Any, Literal
 
@@ -146,10 +146,10 @@ class Canary:
     async def read_events(self) -> AsyncGenerator[dict[str, Any]]:
         """Yield the messages of a stream of events as they come."""
         rest = b""
-        async for piece in self._read_body():
-            *events, rest = (rest + piece).split(b"\n\n")
-            for event in events:
-                for line in event.split(b"\n"):
+        async with aclosing(self._read_body()) as pieces:
+            async for piece in pieces:
+                *events, rest = (rest + piece).split(b"\n\n")
+                for line in b"\n".join(events).split(b"\n"):
                     if line.startswith(b"data:"):
                         yield judge_message(line.removeprefix(b"data:"))
 

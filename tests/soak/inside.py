@@ -26,7 +26,7 @@ class Level:
     objects: int
 
 
-async def soak_inside(front: Front, seconds: float, seed: int) -> list[str]:
+async def soak_inside(front: Front, seconds: float, seed: int, rounds: int = ROUNDS) -> list[str]:
     """Load a server in this process; return what was wrong at the end."""
     tracemalloc.start()
     wrong: list[str] = []
@@ -34,8 +34,8 @@ async def soak_inside(front: Front, seconds: float, seed: int) -> list[str]:
     async with under_attack(front) as target:
         load = Load(target.port, random.Random(seed), seed)  # noqa: S311 - repeatable
         bounds = target.count()
-        for _ in range(ROUNDS):
-            await load.run(seconds / ROUNDS)
+        for _ in range(rounds):
+            await load.run(seconds / rounds)
             left = await target.settle(bounds)
             if not is_within(left, bounds):
                 wrong.append(f"left behind: {left}, and at first there was {bounds}")
@@ -45,8 +45,8 @@ async def soak_inside(front: Front, seconds: float, seed: int) -> list[str]:
     tracemalloc.stop()
     # The first round fills what is kept for good.
     growth = levels[-1].traced_bytes - levels[0].traced_bytes
-    if growth > MAX_GROWTH_BYTES * (ROUNDS - 1):
-        wrong.append(f"memory grew by {growth} bytes in {ROUNDS - 1} rounds")
+    if growth > MAX_GROWTH_BYTES * (rounds - 1):
+        wrong.append(f"memory grew by {growth} bytes in {rounds - 1} rounds")
     return wrong + target.log.errors
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 import attrs
@@ -97,11 +98,12 @@ class Load:
         async with listener.stream, publisher.stream:
             await listener.stream.send_all(render_post(listen))
             methods: list[str] = []
-            async for message in listener.read_events():
-                methods.append(message["method"])
-                if len(methods) > 5:
-                    break
-                _expect(await publisher.ask(render_post(make_call("publish"))), 1, "published")
+            async with aclosing(listener.read_events()) as messages:
+                async for message in messages:
+                    methods.append(message["method"])
+                    if len(methods) > 5:
+                        break
+                    _expect(await publisher.ask(render_post(make_call("publish"))), 1, "published")
         if set(methods[1:]) != {"notifications/tools/list_changed"}:
             raise CanaryError(f"a listener heard {methods}")
 

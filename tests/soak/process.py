@@ -36,15 +36,15 @@ class Level:
     descriptors: int
 
 
-async def soak_process(front: Front, seconds: float, seed: int) -> list[str]:
+async def soak_process(front: Front, seconds: float, seed: int, rounds: int = ROUNDS) -> list[str]:
     """Load a server of its own; return what was wrong at the end."""
     wrong: list[str] = []
     levels: list[Level] = []
     async with _serving(front) as (process, port):
         load = Load(port, random.Random(seed), seed)  # noqa: S311 - repeatable
         at_first = read_level(process.pid)
-        for _ in range(ROUNDS):
-            await load.run(seconds / ROUNDS)
+        for _ in range(rounds):
+            await load.run(seconds / rounds)
             levels.append(await _settle(process.pid, at_first))
             print(f"  {levels[-1]}")  # noqa: T201 - for whoever ran it
         print(f"  {dict(load.done)}")  # noqa: T201 - for whoever ran it
@@ -53,7 +53,7 @@ async def soak_process(front: Front, seconds: float, seed: int) -> list[str]:
         wrong.append(f"descriptors left behind: {levels[-1]}, and at first {at_first}")
     growth = levels[-1].resident_kib - levels[0].resident_kib
     if growth > MAX_GROWTH_KIB:
-        wrong.append(f"the process grew by {growth} KiB in {ROUNDS - 1} rounds")
+        wrong.append(f"the process grew by {growth} KiB in {rounds - 1} rounds")
     return wrong
 
 

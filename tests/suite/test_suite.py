@@ -23,6 +23,7 @@ from genmcp import (
 from genmcp.suite.listing import cut_page
 from genmcp.testing import FakeChannel, fake_caller, fake_request
 from genmcp.tokens import Keyring
+from genmcp.wire.messages import write_result
 
 META = fake_request().params.meta
 IDENTITY = mcp.Implementation(name="s", version="1", title="S")
@@ -283,6 +284,52 @@ async def test_page_goes_on_where_it_was_when_the_list_changes() -> None:
     ]
     assert cut_page("m", list("acd"), cursor, key=str, page_size=9, keyring=keyring)[0] == ["d"]
     assert cut_page("m", [], cursor, key=str, page_size=9, keyring=keyring) == ([], None)
+
+
+@pytest.mark.parametrize("send", [True, False])
+async def test_the_list_of_all_tools_is_made_and_written_once(*, send: bool) -> None:
+    schema = {"type": "object"}
+    described = mcp.Tool(name="a", input_schema=schema)
+
+    class Described(Tool[dict[str, Any]], name="a", description="d"):
+        def describe(self) -> mcp.Tool:
+            return described
+
+        async def call(self, request: Any, channel: Channel) -> str:
+            return "a"
+
+    suite = make_suite(Described(), send_server_info=send)
+    first, second = await list_tools(suite), await list_tools(suite)
+    assert first is second
+    text = write_result(1, first)
+    schema["title"] = "not looked at again"
+    assert write_result("b", second) == text.replace(b'"id":1', b'"id":"b"')
+    assert b"not looked at again" in write_result(1, attrs.evolve(second, ttl_ms=1))
+    # Another suite's comes in between.
+    other = await list_tools(make_suite(make_tool("other")))
+    assert b'"other"' in write_result(1, other)
+    assert b'"other"' not in write_result(1, first)
+
+
+async def test_a_list_in_pages_or_of_this_caller_is_made_anew() -> None:
+    pages = make_suite(make_tool("a"), make_tool("b"), page_size=1)
+    channel = FakeChannel()
+    first = await list_tools(pages, channel=channel)
+    last = await list_tools(pages, first.next_cursor, channel)
+    assert [tool.name for tool in last.tools] == ["b"]
+    again = await list_tools(pages, channel=channel)
+    assert [tool.name for tool in again.tools] == ["a"]
+    # Its cursor, too, which would run out.
+    assert again.next_cursor != first.next_cursor
+
+    class Named(Extension):
+        async def tools(self, channel: Channel) -> list[ToolSource]:
+            return [make_tool(channel.principal or "nobody")]
+
+    suite = make_suite(extensions=[Named()])
+    for name in ("anna", "ben"):
+        caller = FakeChannel(caller=fake_caller(principal=name))
+        assert [tool.name for tool in (await list_tools(suite, channel=caller)).tools] == [name]
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "0", "A" * 92])

@@ -347,8 +347,6 @@ class RequestReader:
         """
         request = self._current
         assert request is not None
-        if request.verb == "CONNECT":
-            raise BadRequestError(405, "CONNECT is not served; send each message by POST")
         lines = [b"POST / HTTP/1.1"]
         for name, value in request.headers:
             if name in {b"content-length", b"transfer-encoding"}:
@@ -392,6 +390,8 @@ class RequestReader:
         http10 = version == "1.0"
         verb: bytes = parser.get_method()
         self._upgrade = parser.should_upgrade()
+        if self._upgrade and verb == b"CONNECT":
+            raise BadRequestError(405, "CONNECT is not served; send each message by POST")
         scanned = scan_headers(self._headers)
         self._current = request = IncomingRequest(
             verb.decode("ascii"),

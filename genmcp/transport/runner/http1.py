@@ -6,13 +6,14 @@ the bytes.
 
 What is added here to Hypercorn 0.18: no WebSocket, and no HTTP/2 unless asked for, not
 even for a client that takes it for granted; targets that are a whole URL; a request
-that two readers could cut differently is refused; one limit for the head, in however
-many pieces it arrives; and the end of the connection is noticed behind bytes that were
-sent too early.
+that two readers could cut differently is refused (both lengths, folded lines, a bare CR
+or LF); one limit for the head, in however many pieces it arrives; and the end of the
+connection is noticed behind bytes that were sent too early.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 
@@ -37,8 +38,10 @@ if TYPE_CHECKING:
     from genmcp.transport.runner.config import RunnerConfig
 
 _READ_AHEAD_BYTES: Final = 64 * 1024
+_NOT_SERVED: Final = 405
 _TOO_LARGE: Final = 431
 _REFUSALS: Final = {
+    _NOT_SERVED: "CONNECT is not served; send each message by POST",
     421: "The target is an https URL, and this connection is not secured",
     _TOO_LARGE: "The request line and headers are larger than max_header_bytes allows",
     501: "The Transfer-Encoding is not one this server reads",
@@ -46,6 +49,8 @@ _REFUSALS: Final = {
 }
 _TOO_MANY: Final = "The request has more headers than max_headers allows"
 _MALFORMED: Final = "This is not well-formed HTTP"
+# A line that is folded, or not ended by CR and LF together.
+_LOOSE_LINE: Final = re.compile(rb"(?<!\r)\n|\r(?!\n)|\n[ \t]")
 
 
 class Reader(Protocol):
@@ -116,16 +121,25 @@ class _Pause:
 
 
 class _Requests(h11.Connection):
-    """Does not read what follows the last request that there can be.
+    """Takes the lines of a head, or of a trailer, only as they should be.
 
-    To h11 it is an error, which Hypercorn answers in the midst of the answer to the
-    request that was right.
+    h11 takes a bare LF for the end of a line, and joins lines that are folded. A proxy
+    that does not, sees other headers than we do, and another next request.
+
+    And it does not read what follows the last request that there can be: to h11 it is an
+    error, which Hypercorn answers in the midst of the answer to the request that was right.
     """
 
     def next_event(self) -> Any:
-        if self.their_state is h11.MUST_CLOSE and self.trailing_data[0]:
+        before = self.trailing_data[0]
+        if self.their_state is h11.MUST_CLOSE and before:
             return h11.NEED_DATA
-        return super().next_event()
+        event = super().next_event()
+        if isinstance(event, h11.Request | h11.EndOfMessage):
+            read = before[: len(before) - len(self.trailing_data[0])]
+            if _LOOSE_LINE.search(read):
+                raise h11.RemoteProtocolError("a line is folded, or does not end in CRLF")
+        return event
 
 
 class Http1(H11Protocol):
@@ -191,6 +205,9 @@ class Http1(H11Protocol):
         # next request than we do (RFC 9112, 6.1).
         if framings > 1:
             raise _Refused(400)
+        # To h11 an application that says yes has switched to another protocol.
+        if event.method == b"CONNECT":
+            raise _Refused(_NOT_SERVED)
         if event.http_version[:2] != b"1.":
             if self._http2 and event.method == b"PRI":
                 raise H2ProtocolAssumedError(
@@ -243,6 +260,7 @@ class Http1(H11Protocol):
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
             (b"connection", b"close"),
+            *([(b"allow", b"POST")] if status_code == _NOT_SERVED else []),
             *self.config.response_headers("h11"),
         ]
         await self._send_h11_event(h11.Response(status_code=status_code, headers=headers))

@@ -197,6 +197,7 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     "unknown verb": (b"FOO /mcp HTTP/1.1\r\nHost: x\r\n\r\n", 405),
     "verb that goes on": (b"POSTX /mcp HTTP/1.1\r\nHost: x\r\n\r\n", 405),
     "lower case verb": (b"post /mcp HTTP/1.1\r\nHost: x\r\n\r\n", 405),
+    "CONNECT": (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", 405),
     "endless verb": (b"X" * 5000, 400),
     # Targets.
     "space in the target": (b"GET /a b HTTP/1.1\r\nHost: x\r\n\r\n", 400),
@@ -224,7 +225,6 @@ REFUSED_BODIES: dict[str, tuple[bytes, int]] = {
     "length in the trailer": (CHUNKED + b"0\r\nContent-Length: 5\r\n\r\n", 400),
     "trailer without end": (CHUNKED + b"0\r\nX: " + b"a" * 2 * MAX_HEADER_BYTES, 400),
     "extension without end": (CHUNKED + b"2;a=" + b"a" * 2 * MAX_HEADER_BYTES, 400),
-    "CONNECT": (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", 405),
 }
 
 
