@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-import attrs
-
 from genmcp.errors import InvalidParams
 from genmcp.mcp import v2607 as mcp
+from genmcp.mcp.v2607.fields import with_members
 from genmcp.providers.cache_control import combine_hints
 from genmcp.suite.listing import cut_page, find_owner
 from genmcp.suite.not_found import shorten_name
@@ -87,15 +86,14 @@ class ToolsPage(Page):
     async def _list(self, request: mcp.ListToolsRequest, channel: Channel) -> mcp.Result:
         if self._extensions:
             return await self._list_page(request, channel)
-        # The same for all and for good, unless it needs a cursor, which runs out. And one
-        # and the same object is written only once.
+        # The same for all and for good, unless it needs a cursor, which runs out.
         whole = self._whole
         if whole is None or request.params.cursor is not None:
             page = await self._list_page(request, channel)
             if request.params.cursor is not None or page.next_cursor is not None:
                 return page
-            # A tuple: it is shared, and a server around the suite may look at it.
-            self._whole = whole = self._sign(attrs.evolve(page, tools=tuple(page.tools)))
+            # A tuple: nobody can change what all share, and so it is written only once.
+            self._whole = whole = self._sign(with_members(page, tools=tuple(page.tools)))
         return whole
 
     async def _list_page(

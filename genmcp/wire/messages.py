@@ -184,10 +184,11 @@ def write_result(request_id: RequestId, result: mcp.Result) -> bytes:
 
 
 def _write_members(result: mcp.Result) -> bytes:
-    if type(result) is not mcp.ListToolsResult:
+    if type(result) is not mcp.ListToolsResult or type(result.tools) is not tuple:
         return write_json(encode(result))
-    # A suite gives one and the same list of its tools again and again, and nobody changes
-    # what was given. Both in one: another thread may write in between.
+    # A suite gives one and the same list of its tools again and again; as a tuple, which
+    # authors do not get to see, for what is built has lists, and these can be changed.
+    # Both in one: another thread may write in between.
     global _last_list  # noqa: PLW0603 - the last of the process, whoever gave it
     known, text = _last_list
     if known is not result:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import pytest
@@ -309,6 +309,20 @@ async def test_the_list_of_all_tools_is_made_and_written_once(*, send: bool) -> 
     other = await list_tools(make_suite(make_tool("other")))
     assert b'"other"' in write_result(1, other)
     assert b'"other"' not in write_result(1, first)
+
+
+async def test_nobody_changes_the_list_that_all_share() -> None:
+    shared = await list_tools(make_suite(make_tool("a")))
+    assert isinstance(shared.tools, tuple)
+
+
+def test_a_list_that_can_be_changed_is_written_anew() -> None:
+    """A server of one's own may keep a result and add to it."""
+    tools = [mcp.Tool(name="a", input_schema={"type": "object"})]
+    result = mcp.ListToolsResult(tools=tools)
+    assert b'"b"' not in write_result(1, result)
+    cast("list[mcp.Tool]", result.tools).append(attrs.evolve(tools[0], name="b"))
+    assert b'"b"' in write_result(1, result)
 
 
 async def test_a_list_in_pages_or_of_this_caller_is_made_anew() -> None:
