@@ -80,6 +80,15 @@ async def test_an_unknown_verb_behind_a_request_is_refused_at_once() -> None:
         assert (read_status(first), read_status(second)) == (200, 405)
 
 
+async def test_connect_is_refused_as_what_ends_the_connection() -> None:
+    async with running(hello) as server, await connect(server) as stream:
+        await stream.send_all(b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost:1\r\n\r\n" + GET)
+        told = await read_all(stream)
+    assert read_status(told) == 405
+    assert b"\r\nconnection: close\r\n" in told
+    assert b"CONNECT is not served" in told
+
+
 async def test_a_thousand_offers_to_upgrade_in_a_row_are_each_answered() -> None:
     async with (
         running(hello) as server,

@@ -347,8 +347,6 @@ class RequestReader:
         """
         request = self._current
         assert request is not None
-        if request.verb == "CONNECT":
-            raise BadRequestError(405, "CONNECT is not served; send each message by POST")
         lines = [b"POST / HTTP/1.1"]
         for name, value in request.headers:
             if name in {b"content-length", b"transfer-encoding"}:
@@ -391,6 +389,9 @@ class RequestReader:
             raise BadRequestError(505, _OTHER_VERSION_REASON)
         http10 = version == "1.0"
         verb: bytes = parser.get_method()
+        if verb == b"CONNECT":
+            # What follows is of no length that could be read.
+            raise BadRequestError(405, "CONNECT is not served; send each message by POST")
         self._upgrade = parser.should_upgrade()
         scanned = scan_headers(self._headers)
         self._current = request = IncomingRequest(

@@ -146,6 +146,7 @@ TAKEN: dict[str, tuple[bytes, Told]] = {
 }
 
 REFUSED: dict[str, tuple[bytes, int]] = {
+    "CONNECT": (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", 405),
     # What two readers could cut differently.
     "both lengths": (START + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
     "both lengths turned": (
@@ -224,7 +225,6 @@ REFUSED_BODIES: dict[str, tuple[bytes, int]] = {
     "length in the trailer": (CHUNKED + b"0\r\nContent-Length: 5\r\n\r\n", 400),
     "trailer without end": (CHUNKED + b"0\r\nX: " + b"a" * 2 * MAX_HEADER_BYTES, 400),
     "extension without end": (CHUNKED + b"2;a=" + b"a" * 2 * MAX_HEADER_BYTES, 400),
-    "CONNECT": (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", 405),
 }
 
 
