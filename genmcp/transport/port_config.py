@@ -193,10 +193,15 @@ def load_ssl_context(config: PortConfig) -> ssl.SSLContext | None:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
-            context.load_cert_chain(config.certfile, config.keyfile)
+            context.load_cert_chain(config.certfile, config.keyfile, _refuse_password)
         except OSError as error:  # which does not say what it is about
             files = f"certfile {config.certfile} and keyfile {config.keyfile}"
             raise OSError(f"{files} cannot be used: {error}") from error
     # One that was given may offer what is not spoken here.
     context.set_alpn_protocols(["h2", "http/1.1"] if config.http2 else ["http/1.1"])
     return context
+
+
+def _refuse_password() -> str:
+    # Without this, OpenSSL asks at the terminal, and everything waits for somebody to answer.
+    raise OSError("a password protects the key; give an ssl_context that knows it")

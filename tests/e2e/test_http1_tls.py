@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import trio
+from cryptography.hazmat.primitives import serialization
 from trio.testing import wait_all_tasks_blocked
 
 from genmcp.transport.http1.wire import SecureWire
@@ -181,6 +182,22 @@ async def test_a_client_that_has_said_all_gets_its_answer(certificate: Path) -> 
             incoming.write(data)
             with suppress(ssl.SSLWantReadError, ssl.SSLZeroReturnError):
                 received += tls.read()
+
+
+def test_a_key_with_a_password_is_refused_and_nobody_is_asked_for_it(
+    certificate: Path, tmp_path: Path
+) -> None:
+    key = serialization.load_pem_private_key(certificate.read_bytes(), None)
+    sealed = tmp_path / "sealed.pem"
+    sealed.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"secret"),
+        )
+    )
+    with pytest.raises(OSError, match=r"sealed.pem cannot be used: .* password.* ssl_context"):
+        load_ssl_context(PortConfig(certfile=certificate, keyfile=sealed))
 
 
 class _StopsBeforeStep(trio.abc.Instrument):
