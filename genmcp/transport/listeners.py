@@ -137,8 +137,7 @@ def take_over(given: Sequence[socket.socket | int], backlog: int) -> list[socket
             sock = _open(one) if isinstance(one, int) else one
             sockets.append(sock)
             _check(sock, one)
-            if not sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                sock.listen(backlog)
+            _make_listen(sock, one, backlog)
             sock.setblocking(False)  # noqa: FBT003 - the standard library's way
     except BaseException:
         for sock in sockets:
@@ -158,12 +157,39 @@ def _open(descriptor: int) -> socket.socket:
     return sock
 
 
+def _make_listen(sock: socket.socket, given: object, backlog: int) -> None:
+    if sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        return
+    try:
+        sock.listen(backlog)
+    except OSError as error:
+        # What inetd hands on, and systemd with Accept=yes, is a connection already.
+        reason = f"cannot be listened at (is it a connection?): {error.strerror}"
+        raise OSError(f"sockets: {_name(given)} {reason}") from error
+
+
+def _name(given: object) -> str:
+    return f"file descriptor {given}" if isinstance(given, int) else repr(given)
+
+
+def _read_name(sock: socket.socket, given: object) -> Any:
+    """Return what a socket is bound to.
+
+    Raises:
+        OSError: it is closed; the message names it.
+    """
+    try:
+        return sock.getsockname()
+    except OSError as error:
+        raise OSError(f"sockets: {_name(given)} is no socket: {error.strerror}") from error
+
+
 def _check(sock: socket.socket, given: object) -> None:
-    name = f"file descriptor {given}" if isinstance(given, int) else repr(given)
+    name = _name(given)
     families = {socket.AF_INET, socket.AF_INET6, getattr(socket, "AF_UNIX", None)}
     if sock.type != socket.SOCK_STREAM or sock.family not in families:
         raise OSError(f"sockets: {name} is no stream socket for TCP, nor a Unix one")
-    address = sock.getsockname()
+    address = _read_name(sock, given)
     # A Unix socket that is bound nowhere has an empty name, a TCP one port 0.
     if not address or (isinstance(address, tuple) and address[1] == 0):
         raise OSError(f"sockets: {name} is bound nowhere")
@@ -196,7 +222,7 @@ def find_bound_host(config: PortConfig) -> str | None:
     Of several sockets that were given, the first with a host counts.
 
     Raises:
-        OSError: a file descriptor that was given is no socket.
+        OSError: what was given is no socket, or a closed one.
     """
     if config.unix_socket is not None:
         return None
@@ -205,7 +231,7 @@ def find_bound_host(config: PortConfig) -> str | None:
     for one in config.sockets:
         sock = _open(one) if isinstance(one, int) else one
         try:
-            address = sock.getsockname()
+            address = _read_name(sock, one)
         finally:
             if isinstance(one, int):
                 sock.detach()

@@ -6,6 +6,7 @@ Layer: transport. Both servers go by it: `genmcp.transport.http1` and
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
 from typing import TYPE_CHECKING, Final
@@ -16,7 +17,6 @@ from genmcp.errors import show
 from genmcp.value import Value
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
 _MAX_MODE: Final = 0o777
@@ -119,8 +119,8 @@ class PortConfig(Value):
             if self.unix_socket is not None:
                 raise ValueError("sockets and unix_socket exclude each other: give one of them")
             _check_sockets(self.sockets)
-        if self.unix_socket is not None and not hasattr(socket, "AF_UNIX"):
-            raise ValueError("unix_socket: Python offers no Unix sockets on this system")
+        if self.unix_socket is not None:
+            _check_path(os.fspath(self.unix_socket))
         if not 0 <= self.unix_socket_mode <= _MAX_MODE:
             raise ValueError(
                 f"unix_socket_mode must be permissions such as 0o660, got {self.unix_socket_mode!r}"
@@ -154,6 +154,15 @@ class PortConfig(Value):
         return "http" if self.certfile is None and self.ssl_context is None else "https"
 
 
+def _check_path(path: str) -> None:
+    # An empty one would be bound at a name the system makes up, and be the current directory
+    # to whatever else is done with it.
+    if not path or "\0" in path:
+        raise ValueError(f"unix_socket must be a path, got {path!r}")
+    if not hasattr(socket, "AF_UNIX"):
+        raise ValueError("unix_socket: Python offers no Unix sockets on this system")
+
+
 def _check_sockets(sockets: Sequence[socket.socket | int]) -> None:
     # The types say so, but a single socket is an easy slip.
     if isinstance(sockets, str | bytes | int | socket.socket):
@@ -163,6 +172,12 @@ def _check_sockets(sockets: Sequence[socket.socket | int]) -> None:
     for one in sockets:
         if isinstance(one, bool) or not isinstance(one, socket.socket | int):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"sockets must be sockets or their file descriptors, got {show(one)}")
+    seen: set[int] = set()
+    for one in sockets:
+        number = one if isinstance(one, int) else one.fileno()
+        if number in seen and number >= 0:  # below, it is closed, which is said elsewhere
+            raise ValueError(f"sockets: file descriptor {number} is given twice")
+        seen.add(number)
 
 
 def load_ssl_context(config: PortConfig) -> ssl.SSLContext | None:
@@ -178,10 +193,15 @@ def load_ssl_context(config: PortConfig) -> ssl.SSLContext | None:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
-            context.load_cert_chain(config.certfile, config.keyfile)
+            context.load_cert_chain(config.certfile, config.keyfile, _refuse_password)
         except OSError as error:  # which does not say what it is about
             files = f"certfile {config.certfile} and keyfile {config.keyfile}"
             raise OSError(f"{files} cannot be used: {error}") from error
     # One that was given may offer what is not spoken here.
     context.set_alpn_protocols(["h2", "http/1.1"] if config.http2 else ["http/1.1"])
     return context
+
+
+def _refuse_password() -> str:
+    # Without this, OpenSSL asks at the terminal, and everything waits for somebody to answer.
+    raise OSError("a password protects the key; give an ssl_context that knows it")

@@ -23,6 +23,8 @@ _log: Final = logging.getLogger("genmcp.transport")
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 _listeners: Final[list[Callable[[], None]]] = []
+# What is left to do when the second one comes.
+_last: Final[list[Callable[[], None]]] = []
 # What was there before the first listener, for the last one to put back.
 _before: Final[dict[signal.Signals, Any]] = {}
 # Those that came while listeners were told of the first.
@@ -31,7 +33,10 @@ _heard: Final[list[int]] = []
 
 @contextmanager
 def stopping_on_signals(
-    stop: trio.Event, *, heard: Callable[[], None] | None = None
+    stop: trio.Event,
+    *,
+    heard: Callable[[], None] | None = None,
+    last: Callable[[], None] | None = None,
 ) -> Generator[None]:
     """Set `stop` on the first signal, and leave the second one to end the process.
 
@@ -41,6 +46,8 @@ def stopping_on_signals(
         stop: is set by the event loop this is entered in.
         heard: called before, and even if that loop is stuck: on the main thread, between
             any two steps of it. No second signal ends the process before it has returned.
+        last: called on the second signal, in the same way, before it ends the process. For
+            a process that gets stuck nowhere: one that is, in C, would not end.
 
     Raises:
         RuntimeError: this is not the main thread.
@@ -59,12 +66,16 @@ def stopping_on_signals(
         stop.set()
 
     _listeners.append(listener)
+    if last is not None:
+        _last.append(last)
     if len(_listeners) == 1:
         _before.update({one: signal.signal(one, _hear) for one in _SIGNALS})
     try:
         yield
     finally:
         _listeners.remove(listener)
+        if last is not None:
+            _last.remove(last)
         if not _listeners:
             for one, handler in _before.items():
                 signal.signal(one, handler)
@@ -81,8 +92,18 @@ def _hear(number: int, _frame: FrameType | None) -> None:
         # The default action, not an exception: it ends a process whose event loop is stuck,
         # or waits for a thread. Not before: those who were to be told would not be.
         for one in _SIGNALS:
-            signal.signal(one, signal.SIG_DFL)
+            signal.signal(one, _hear_second if _last else signal.SIG_DFL)
         more = _heard[1:]
         _heard.clear()
     for second in more[:1]:
         signal.raise_signal(second)
+
+
+def _hear_second(number: int, _frame: FrameType | None) -> None:
+    for one in _SIGNALS:
+        signal.signal(one, signal.SIG_DFL)
+    try:
+        for last in tuple(_last):
+            last()
+    finally:
+        signal.raise_signal(number)

@@ -44,7 +44,7 @@ async def bind_unix_socket(
     for _ in range(_LOCK_TRIES):
         try:
             with _locked(path):
-                return _bind(path, mode, backlog), os.lstat(path)
+                return _bind(path, mode, backlog)
         except BlockingIOError:
             await trio.sleep(_LOCK_PAUSE_SECONDS)
     raise OSError(errno.EAGAIN, "Another process holds the lock on its directory", path)
@@ -61,7 +61,7 @@ def remove_unix_socket(path: str, made: os.stat_result) -> None:
             Path(path).unlink()
 
 
-def _bind(path: str, mode: int, backlog: int) -> socket.socket:
+def _bind(path: str, mode: int, backlog: int) -> tuple[socket.socket, os.stat_result]:
     _remove_stale(path)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -73,10 +73,10 @@ def _bind(path: str, mode: int, backlog: int) -> socket.socket:
         # Nobody can connect before it listens, so nobody slips in before this.
         Path(path).chmod(mode)
         sock.listen(backlog)
+        return sock, os.lstat(path)
     except BaseException:
         sock.close()
         raise
-    return sock
 
 
 def _remove_stale(path: str) -> None:

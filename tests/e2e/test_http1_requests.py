@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -9,10 +10,12 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from genmcp.channel import Channel
 from genmcp.providers import Tool
 from genmcp.suite import Suite
+from genmcp.transport.http1.request_reader import IncomingRequest
 from genmcp.transport.serve import serve
 from tests.e2e.raw_http import (
     GET,
@@ -77,6 +80,15 @@ async def test_an_unknown_verb_behind_a_request_is_refused_at_once() -> None:
         assert (read_status(first), read_status(second)) == (200, 405)
 
 
+async def test_connect_is_refused_as_what_ends_the_connection() -> None:
+    async with running(hello) as server, await connect(server) as stream:
+        await stream.send_all(b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost:1\r\n\r\n" + GET)
+        told = await read_all(stream)
+    assert read_status(told) == 405
+    assert b"\r\nconnection: close\r\n" in told
+    assert b"CONNECT is not served" in told
+
+
 async def test_a_thousand_offers_to_upgrade_in_a_row_are_each_answered() -> None:
     async with (
         running(hello) as server,
@@ -138,6 +150,42 @@ async def test_a_stream_that_goes_on_and_on_lets_others_have_their_turn() -> Non
             await trio.lowlevel.checkpoint()
             before, most = sent, max(most, sent - before)
     assert most <= 32
+
+
+@pytest.mark.parametrize("last", [b"", b"POST / HTTP/1.1\r\nHost:\r\nContent-Length: 1\r\n\r\n"])
+async def test_a_flood_of_pipelined_requests_is_kept_as_bytes_until_it_is_answered(
+    last: bytes,
+) -> None:
+    flood = b"GET / HTTP/1.1\r\nHost:\r\n\r\n" * 5_000 + GET[:-2] + b"Connection: close\r\n\r\n"
+    answered, most = 0, 0
+    begun, go_on = trio.Event(), trio.Event()
+
+    async def count(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal answered, most
+        if answered % 500 == 2:
+            most = max(most, sum(isinstance(one, IncomingRequest) for one in gc.get_objects()))
+        elif not answered:
+            # While this goes on, what comes behind it is read ahead.
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(receive)
+                begun.set()
+                await go_on.wait()
+                nursery.cancel_scope.cancel()
+        elif scope["method"] == "POST":
+            await receive()
+        answered += 1
+        await hello(scope, receive, send)
+
+    async with running(count) as server, await connect(server) as stream:
+        await stream.send_all(GET)
+        await begun.wait()
+        await stream.send_all(last + (b"x" if last else b"") + flood)
+        await trio.testing.wait_all_tasks_blocked()
+        go_on.set()
+        await read_all(stream)
+    assert answered == 5_002 + bool(last)
+    # There may be some from the test before.
+    assert most < 1_500
 
 
 async def test_http_1_0_that_is_kept_alive_is_told_so() -> None:

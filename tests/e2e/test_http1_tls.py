@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
+from cryptography.hazmat.primitives import serialization
+from trio.testing import wait_all_tasks_blocked
 
+from genmcp.transport.http1.wire import SecureWire
+from genmcp.transport.port_config import PortConfig, load_ssl_context
 from tests.e2e.raw_http import (
     GET,
+    HANG_GUARD_SECONDS,
     Client,
     Streaming,
     connect,
@@ -176,3 +182,93 @@ async def test_a_client_that_has_said_all_gets_its_answer(certificate: Path) -> 
             incoming.write(data)
             with suppress(ssl.SSLWantReadError, ssl.SSLZeroReturnError):
                 received += tls.read()
+
+
+def test_a_key_with_a_password_is_refused_and_nobody_is_asked_for_it(
+    certificate: Path, tmp_path: Path
+) -> None:
+    key = serialization.load_pem_private_key(certificate.read_bytes(), None)
+    sealed = tmp_path / "sealed.pem"
+    sealed.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"secret"),
+        )
+    )
+    with pytest.raises(OSError, match=r"sealed.pem cannot be used: .* password.* ssl_context"):
+        load_ssl_context(PortConfig(certfile=certificate, keyfile=sealed))
+
+
+class _StopsBeforeStep(trio.abc.Instrument):
+    """Tells a wire to stop when a task has been woken, and so waits for nothing any more."""
+
+    def __init__(self, wire: SecureWire, task: trio.lowlevel.Task) -> None:
+        self._wire = wire
+        self._task = task
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        if task is self._task:
+            self._wire.stop_reading()
+
+
+@pytest.fixture
+async def pair(certificate: Path) -> AsyncGenerator[tuple[SecureWire, socket.socket]]:
+    """Return our end of a connection, and the client's."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        ours.setblocking(False)
+        theirs.setblocking(False)
+        context = load_ssl_context(PortConfig(**use_tls(certificate)))
+        assert context is not None
+        wire = SecureWire(ours, context)
+        yield wire, theirs
+        wire.close()
+
+
+async def stop_and_feed(wire: SecureWire, client: socket.socket, read: Any, piece: bytes) -> None:
+    """Let `read` wait, and stop it as it wakes because `piece` comes."""
+
+    async def begin(task_status: trio.TaskStatus[trio.lowlevel.Task]) -> None:
+        task_status.started(trio.lowlevel.current_task())
+        await read()
+
+    with trio.fail_after(HANG_GUARD_SECONDS):
+        async with trio.open_nursery() as nursery:
+            task = await nursery.start(begin)
+            await wait_all_tasks_blocked()
+            stopper = _StopsBeforeStep(wire, task)
+            trio.lowlevel.add_instrument(stopper)
+            client.send(piece)
+    trio.lowlevel.remove_instrument(stopper)
+
+
+async def test_a_handshake_that_is_told_to_stop_while_bytes_come_ends(
+    pair: tuple[SecureWire, socket.socket],
+) -> None:
+    wire, client = pair
+
+    async def shake_hands() -> None:
+        with pytest.raises(trio.ClosedResourceError):
+            await wire.shake_hands()
+
+    await stop_and_feed(wire, client, shake_hands, b"\x16\x03\x01\x40\x00\x01")
+
+
+async def test_a_record_that_is_not_complete_keeps_no_reader_that_is_told_to_stop(
+    pair: tuple[SecureWire, socket.socket], certificate: Path
+) -> None:
+    wire, client = pair
+    context = ssl.create_default_context(cafile=str(certificate))
+    stream = trio.SocketStream(trio.socket.from_stdlib_socket(client))
+    secure = trio.SSLStream(stream, context, server_hostname="127.0.0.1", https_compatible=True)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wire.shake_hands)
+        await secure.do_handshake()
+
+    async def receive() -> None:
+        assert await wire.receive() == b""
+
+    await stop_and_feed(wire, client, receive, b"\x17\x03\x03\x40\x00\x01")
+    await wire.send(b"still")
+    assert await secure.receive_some() == b"still"

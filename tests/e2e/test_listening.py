@@ -10,6 +10,7 @@ import ssl
 import stat
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -206,6 +207,43 @@ async def test_what_cannot_be_listened_at_is_named() -> None:
         await serve(suite, sockets=[socket.socket(socket.AF_INET, socket.SOCK_DGRAM)])
     with pytest.raises(OSError, match="bound nowhere"):
         await serve(suite, sockets=[socket.socket()])
+    closed = socket.socket()
+    closed.close()
+    with pytest.raises(OSError, match=r"closed.* is no socket: Bad file descriptor"):
+        await serve(suite, sockets=[closed])
+
+
+@BOTH
+async def test_a_connection_is_named_as_one(http: Http) -> None:
+    suite = Suite(server_name="b", server_version="1")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.getsockname()),
+    ):
+        descriptor = listener.accept()[0].detach()
+        with pytest.raises(OSError, match=rf"descriptor {descriptor} cannot be listened at"):
+            await serve(suite, sockets=[descriptor], http=http)
+
+
+def test_a_socket_that_is_given_twice_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        number = sock.fileno()
+        for given in ([number, number], [sock, sock], [sock, number]):
+            with pytest.raises(ValueError, match=rf"file descriptor {number} is given twice"):
+                PortConfig(sockets=given)
+
+
+@pytest.mark.parametrize("path", ["", "\0abstract", "a\0b"])
+def test_what_is_no_path_is_not_listened_at(
+    directory: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The empty one is a name of the current directory, whose permissions stay.
+    monkeypatch.chdir(directory)
+    directory.chmod(0o750)
+    suite = Suite(server_name="b", server_version="1")
+    with pytest.raises(ValueError, match="unix_socket must be a path"):
+        trio.run(partial(serve, suite, unix_socket=path))
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o750
 
 
 def test_the_host_of_a_socket_is_the_one_it_is_bound_to(directory: Path) -> None:

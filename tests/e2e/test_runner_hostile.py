@@ -549,3 +549,29 @@ async def test_no_room_for_a_file_descriptor_is_said_once_and_survived(
                 assert (await Client(stream).ask()).body == b"hello"
     (error,) = [record for record in caplog.records if record.levelname == "ERROR"]
     assert "Too many open files" in error.message
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+async def test_room_for_one_file_descriptor_at_a_time_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    import resource  # noqa: PLC0415 - not on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    async with running(hello) as server:
+        room = trio.socket.socket()
+        sockets = [trio.socket.socket() for _ in range(5)]
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (sockets[0].fileno(), hard))
+            room.close()
+            for one in sockets:
+                await one.connect(("127.0.0.1", server.port))
+            for one in sockets[:-1]:
+                # It has room because the one before it, which idled, was closed.
+                assert await one.recv(1) == b""
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for one in sockets:
+            one.close()
+    (error,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "Too many open files" in error.message

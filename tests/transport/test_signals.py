@@ -47,3 +47,36 @@ def test_a_second_signal_ends_the_process_only_when_all_were_told_of_the_first(
     )
     expected = ["first", "told"] if more else ["first", "told", "stopped"]
     assert (ran.stdout.split(), ran.returncode) == (expected, -number if more else 0), ran.stderr
+
+
+LAST = """
+import signal, sys, trio
+from genmcp.transport.signals import stopping_on_signals
+
+number = int(sys.argv[1])
+
+def fail():
+    print("last", flush=True)
+    raise OSError
+
+async def main():
+    with stopping_on_signals(trio.Event(), last=fail):
+        signal.raise_signal(number)
+        print("first", flush=True)
+        signal.raise_signal(number)
+    print("stopped", flush=True)
+
+trio.run(main)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
+def test_what_has_to_be_done_at_the_last_is_and_the_process_ends(number: signal.Signals) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", LAST, str(int(number))],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=HANG_GUARD_SECONDS,
+    )
+    assert (ran.stdout.split(), ran.returncode) == (["first", "last"], -number), ran.stderr

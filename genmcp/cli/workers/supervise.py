@@ -52,7 +52,13 @@ async def supervise(command: Sequence[str], count: int, config: PortConfig) -> i
         if supervisor is not None:
             supervisor.tell_workers_to_stop()
 
-    with stopping_on_signals(stop, heard=tell_workers):
+    def end_workers() -> None:
+        # They do so by themselves once this process has gone, but not while C code that
+        # they run lets none of their threads run.
+        if supervisor is not None:
+            supervisor.kill_workers()
+
+    with stopping_on_signals(stop, heard=tell_workers, last=end_workers):
         async with holding(config) as held, trio.open_nursery() as nursery:
             nursery.start_soon(_close_when_told, held, stop)
             secret_key = _make_key(count)

@@ -105,6 +105,11 @@ class Supervisor:
         for worker in tuple(self._workers.values()):
             worker.tell_to_stop()
 
+    def kill_workers(self) -> None:
+        """End all workers at once. Fit for signal handlers."""
+        for worker in tuple(self._workers.values()):
+            worker.kill()
+
     @property
     def _ending(self) -> bool:
         return self._told or self._stop.is_set()

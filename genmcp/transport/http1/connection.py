@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("genmcp.transport")
 
 _SLICE_BYTES: Final = 64 * 1024
+# Small requests take thirty times their bytes once they are parsed, and the time for it is
+# taken from all other connections.
+_PARSED_AT_ONCE_BYTES: Final = 16 * 1024
 _HALF_CLOSED_SECONDS: Final = 0.2
 _LINGER_SECONDS: Final = 2.0
 _LAST_HEAD_SECONDS: Final = 1.0
@@ -86,6 +89,7 @@ class Connection:
         self._secure = secure
         config = service.config
         self._requests = RequestReader(config.max_header_bytes, config.max_headers)
+        self._unparsed = b""
         self._current: Http1Exchange | None = None
         self._stage: Stage | None = None
         self._call: Call | None = None
@@ -165,6 +169,9 @@ class Connection:
         while not requests.requests:
             if requests.failure is not None or requests.ended:
                 return None
+            if self._unparsed:
+                self._parse(self._unparsed)
+                continue
             if requests.in_head:
                 # From its first byte, so that no drip of bytes prolongs it.
                 head_since = trio.current_time() if head_since is None else head_since
@@ -176,9 +183,21 @@ class Connection:
             data = await self._inflow.receive()
             if not data:
                 return None
-            requests.feed(data)
+            self._parse(data)
         self.deadline = math.inf
         return requests.requests.pop(0)
+
+    def _parse(self, data: bytes) -> None:
+        """Parse `data` up to the end of a request, and not much more of it."""
+        requests = self._requests
+        step = _PARSED_AT_ONCE_BYTES
+        requests.feed(data[:step])
+        # A body that is here already goes with its head.
+        while (data := data[step:]) and (
+            not requests.requests or (requests.in_body and len(requests.requests) == 1)
+        ):
+            requests.feed(data[:step])
+        self._unparsed = data
 
     @property
     def _head_seconds(self) -> float:
@@ -225,6 +244,10 @@ class Connection:
             BodyStalledError: nothing came within the read timeout.
         """
         self._check_body(request)
+        if self._unparsed:
+            self._parse(self._unparsed)
+            self._check_body(request)
+            return True
         if request.expects_continue and not request.size:
             request.expects_continue = False
             await self.send(CONTINUE)
@@ -237,7 +260,7 @@ class Connection:
             if self._timed_out:
                 raise BodyStalledError(self._service.config.read_timeout_seconds)
             return False
-        self._requests.feed(data)
+        self._parse(data)
         self._check_body(request)
         return True
 

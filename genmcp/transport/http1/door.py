@@ -30,6 +30,8 @@ _log = logging.getLogger("genmcp.transport")
 
 _LOOK_EVERY_SECONDS: Final = 1.0
 _RETRY_ACCEPT_SECONDS: Final = 0.1
+# One that is let in ends no lack of room: it may be in the place of the one closed for it.
+_COMPLAIN_EVERY_SECONDS: Final = 60.0
 _MAX_ACCEPTED_AT_ONCE: Final = 64
 # What accept() reports of a listener that is of no more use. All else passes: a lack of
 # descriptors or memory, a firewall's veto, and what went wrong with the connection itself.
@@ -64,18 +66,17 @@ class Door:
 
     async def accept(self, listener: socket.socket) -> None:
         """Accept connections until cancelled."""
-        complained = False
+        complained = -math.inf
         while True:
             await trio.lowlevel.wait_readable(listener)
             try:
                 self._accept_waiting(listener)
-                complained = False
             except OSError as error:
                 if error.errno in _LISTENER_BROKEN:
                     raise
-                if not complained:
+                if trio.current_time() >= complained + _COMPLAIN_EVERY_SECONDS:
+                    complained = trio.current_time()
                     _log.error("Cannot accept connections, trying on: %s", error.strerror)
-                complained = True
                 self._close_longest_idle()
                 await trio.sleep(_RETRY_ACCEPT_SECONDS)
 

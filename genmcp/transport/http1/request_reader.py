@@ -389,9 +389,10 @@ class RequestReader:
             raise BadRequestError(505, _OTHER_VERSION_REASON)
         http10 = version == "1.0"
         verb: bytes = parser.get_method()
-        self._upgrade = parser.should_upgrade()
-        if self._upgrade and verb == b"CONNECT":
+        if verb == b"CONNECT":
+            # What follows is of no length that could be read.
             raise BadRequestError(405, "CONNECT is not served; send each message by POST")
+        self._upgrade = parser.should_upgrade()
         scanned = scan_headers(self._headers)
         self._current = request = IncomingRequest(
             verb.decode("ascii"),

@@ -138,10 +138,11 @@ class SecureWire(Wire):
     """
 
     def __init__(self, sock: socket.socket, context: ssl.SSLContext) -> None:
-        stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
         super().__init__(sock)
-        self._stream = trio.SSLStream(stream, context, server_side=True, https_compatible=True)
-        self._read_stopped = False
+        self._records = _Records(sock)
+        self._stream = trio.SSLStream(
+            self._records, context, server_side=True, https_compatible=True
+        )
 
     async def shake_hands(self) -> None:
         """Agree on keys.
@@ -154,7 +155,7 @@ class SecureWire(Wire):
 
     async def receive(self) -> bytes:
         """See `Wire.receive`."""
-        if self._read_stopped:
+        if self._records.stopped:
             return b""
         try:
             return bytes(await self._stream.receive_some())
@@ -171,8 +172,8 @@ class SecureWire(Wire):
     def stop_reading(self) -> None:
         """See `Wire.stop_reading`."""
         # An end of the TCP stream inside of TLS is an attack to the TLS stream, which then
-        # sends no more either. This only wakes who reads.
-        self._read_stopped = True
+        # sends no more either. This only keeps from reading, and wakes who does.
+        self._records.stopped = True
         trio.lowlevel.notify_closing(self.socket)
 
     async def finish_sending(self) -> None:
@@ -180,3 +181,30 @@ class SecureWire(Wire):
         # TLS's own farewell needs an answer to be safe, which HTTP does without.
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
+
+
+class _Records(trio.abc.Stream):
+    """What is below TLS: the socket, until reading is stopped.
+
+    Attributes:
+        stopped: whether nothing is read any more. Seen before each read: what comes byte by
+            byte wakes a reader each time, and who is awake cannot be woken by a stop.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.stopped = False
+        self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        if self.stopped:
+            raise trio.ClosedResourceError("reading was stopped")
+        return await self._stream.receive_some(max_bytes)
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self._stream.send_all(data)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self._stream.wait_send_all_might_not_block()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

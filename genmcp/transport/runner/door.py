@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _REFUSAL_SECONDS: Final = 1.0
 _MAX_REFUSALS: Final = 100
 _RETRY_ACCEPT_SECONDS: Final = 0.1
+# One that is let in ends no lack of room: it may be in the place of the one closed for it.
+_COMPLAIN_EVERY_SECONDS: Final = 60.0
 # What accept() reports when the process or the machine has no room for one more.
 _NO_ROOM: Final = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 
@@ -59,22 +61,21 @@ class Door:
     async def accept(self, listener: trio.SocketListener) -> None:
         """Accept connections until cancelled, which closes the listener."""
         async with listener:
-            complained = False
+            complained = -math.inf
             while True:
                 try:
                     stream = await listener.accept()
                 except OSError as error:
                     if error.errno not in _NO_ROOM:
                         raise
-                    if not complained:
+                    if trio.current_time() >= complained + _COMPLAIN_EVERY_SECONDS:
+                        complained = trio.current_time()
                         logger.error(
                             "Cannot accept connections, trying on: %s", os.strerror(error.errno)
                         )
-                    complained = True
                     self._close_longest_idle()
                     await trio.sleep(_RETRY_ACCEPT_SECONDS)
                 else:
-                    complained = False
                     self._nursery.start_soon(self._take, stream)
 
     async def _take(self, stream: PlainStream) -> None:

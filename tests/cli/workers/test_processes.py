@@ -26,7 +26,7 @@ LONG_ENOUGH = "6"
 """Seconds of grace, half of which a busy machine may need for the last frames."""
 
 APP = """
-import os, time, trio
+import ctypes, os, time, trio
 from genmcp import EventBus, EventSubscriptions, Suite, Tool
 
 class Pid(Tool, name="pid", description="Says which process answers."):
@@ -43,12 +43,18 @@ class Block(Tool, name="block", description="Blocks the event loop."):
         await channel.start_stream()
         time.sleep(3600)
 
+class Hold(Tool, name="hold", description="Lets no thread run, as much of C may."):
+    async def call(self, request, channel):
+        await channel.start_stream()
+        ctypes.PyDLL(None).sleep(3600)
+
 class Environment(Tool, name="environment", description="Shows what a child would inherit."):
     async def call(self, request, channel):
         return " ".join(name for name in os.environ if name.startswith("GENMCP"))
 
 suite = Suite(
-    server_name="test", server_version="1", page_size=2, tools=[Pid, Wait, Block, Environment],
+    server_name="test", server_version="1", page_size=3,
+    tools=[Pid, Wait, Block, Hold, Environment],
     subscription_handler=EventSubscriptions(EventBus()),
 )
 """
@@ -210,7 +216,7 @@ def test_two_answer_as_one_server_and_one_that_is_killed_is_replaced(tmp_path: P
         page = first.ask("tools/list")
         more = second.ask("tools/list", cursor=page["nextCursor"])
         names = [tool["name"] for tool in [*page["tools"], *more["tools"]]]
-        assert names == ["pid", "wait", "block", "environment"]
+        assert names == ["pid", "wait", "block", "hold", "environment"]
         assert first.call("environment") == "GENMCP_SECRET_KEY"
         os.kill(first_pid, signal.SIGKILL)
         server.wait_for(rf"worker \d \(process {first_pid}\) was ended by SIGKILL; it is started")
@@ -223,7 +229,7 @@ def test_two_answer_as_one_server_and_one_that_is_killed_is_replaced(tmp_path: P
         assert first_pid not in again
         [newcomer] = [one for pid, one in again.items() if pid != second_pid]
         more = newcomer.ask("tools/list", cursor=page["nextCursor"])
-        assert [tool["name"] for tool in more["tools"]] == ["block", "environment"]
+        assert [tool["name"] for tool in more["tools"]] == ["hold", "environment"]
         for connection in (second, *again.values()):
             connection.close()
         server.popen.send_signal(signal.SIGTERM)
@@ -253,11 +259,12 @@ def test_a_signal_ends_open_streams_whole_and_all_processes_with_0(
             one.close()
 
 
-def test_a_second_signal_ends_all_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", ["block", "hold"])
+def test_a_second_signal_ends_all_at_once(tmp_path: Path, tool: str) -> None:
     with serving(tmp_path, "--grace-seconds", "3600") as server:
         server.wait_until_serving()
         each = server.connect_to_each()
-        streams = [one.post("tools/call", name="block") for one in each.values()]
+        streams = [one.post("tools/call", name=tool) for one in each.values()]
         server.popen.send_signal(signal.SIGTERM)
         server.wait_for("a second signal")
         server.popen.send_signal(signal.SIGTERM)

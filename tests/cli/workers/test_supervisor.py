@@ -83,6 +83,9 @@ class Stage:
     def tell_workers_to_stop(self) -> None:
         self._supervisor.tell_workers_to_stop()
 
+    def kill_workers(self) -> None:
+        self._supervisor.kill_workers()
+
     async def run(self) -> None:
         self.status = await self._supervisor.run(self.stop)
 
@@ -220,6 +223,18 @@ async def test_one_that_does_not_end_is_ended_when_the_grace_time_is_over(
         await trio.sleep(GRACE_SECONDS - 1)
         assert stage.status is None
         await trio.sleep(2)
+        assert stage.status == 0
+
+
+async def test_those_that_do_not_end_when_told_are_killed_at_a_word() -> None:
+    async with supervised(2) as stage:
+        for worker in stage.started:
+            worker.obeys = False
+        stage.stop.set()
+        await trio.testing.wait_all_tasks_blocked()
+        assert stage.status is None
+        stage.kill_workers()
+        await trio.testing.wait_all_tasks_blocked()
         assert stage.status == 0
 
 

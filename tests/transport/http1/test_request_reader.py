@@ -146,6 +146,7 @@ TAKEN: dict[str, tuple[bytes, Told]] = {
 }
 
 REFUSED: dict[str, tuple[bytes, int]] = {
+    "CONNECT": (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", 405),
     # What two readers could cut differently.
     "both lengths": (START + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
     "both lengths turned": (
