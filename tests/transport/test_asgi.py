@@ -819,6 +819,50 @@ def test_setting_that_makes_no_sense_is_named(setting: str, value: Any) -> None:
         make_app(**{setting: value})
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"publc_url": "https://mcp.example.com/mcp"},
+            "StreamableHTTP has no option 'publc_url'; did you mean public_url?",
+        ),
+        (
+            {"allowed_origin": ["https://app.example.com"]},
+            "StreamableHTTP has no option 'allowed_origin'; did you mean allowed_origins?",
+        ),
+        ({"max_call": 3}, "StreamableHTTP has no option 'max_call'; did you mean max_calls?"),
+        ({"workers": 2}, "StreamableHTTP has no option 'workers'"),
+        (
+            {"certfile": "server.pem"},
+            (
+                "StreamableHTTP has no option 'certfile', which is about the port; "
+                "serve() and genmcp serve have it"
+            ),
+        ),
+        (
+            {"principal": "ada"},
+            (
+                "principal must be a function that gets the ASGI scope and returns who is "
+                "calling, got 'ada'"
+            ),
+        ),
+        ({"assigns": ["ada"]}, "assigns must give a mapping, got ['ada']"),
+        ({"secret_key": 5}, "a secret must be str or bytes, got int"),
+    ],
+)
+def test_option_that_cannot_be_is_refused_with_what_was_meant(
+    options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        make_app(**options)
+    assert str(caught.value) == said
+
+
+def test_class_instead_of_a_server_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"takes a Server, such as a Suite, got .*HandlerServer"):
+        StreamableHTTP(HandlerServer)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+
+
 def test_secret_keys_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     sealed = Keyring(["old" * 10]).seal("p", b"x", ttl_seconds=60)
     monkeypatch.setenv("GENMCP_SECRET_KEY", f"{'new' * 10} {'old' * 10}")
