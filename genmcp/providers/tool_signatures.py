@@ -61,8 +61,8 @@ def explain_unknown(given: Iterable[str], *takers: Callable[..., Any]) -> str:
     ]
     unknown = list(given)
     near = [match for name in unknown for match in difflib.get_close_matches(name, known, 1)]
-    meant = f"did you mean {', '.join(near)}? " if near else ""
-    return f"unknown class keyword {', '.join(unknown)}; {meant}There are {', '.join(known)}"
+    lead = f"did you mean {', '.join(near)}? There" if near else "there"
+    return f"unknown class keyword {', '.join(unknown)}; {lead} are {', '.join(known)}"
 
 
 def find_arguments_type(cls: type, base: type) -> Any | None:

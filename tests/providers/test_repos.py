@@ -122,7 +122,7 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (BasePrompts, {"requires": "sampling"}, TypeError, "Bad: requires: must be"),
     (BasePrompts, {"requires": {"sampling": 1}}, ValueError, "Bad: requires: sampling"),
     (BasePrompts, {"template": "a:{x}"}, TypeError, "Bad: unknown class keyword template"),
-    (BasePrompts, {"tite": "x"}, TypeError, "keyword tite; There are prefix, "),
+    (BasePrompts, {"tite": "x"}, TypeError, "keyword tite; there are prefix, "),
     (BaseResources, {"prefx": "x"}, TypeError, "prefx; did you mean prefix.* template, name"),
     (BaseResources, {"template": "a:{x}"}, ValueError, "Bad: a template given as a str needs name"),
     (BaseResources, {"template": "a:{x}", "name": " "}, ValueError, "Bad: .*needs name="),
