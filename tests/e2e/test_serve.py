@@ -244,11 +244,12 @@ async def test_a_client_that_stopped_reading_loses_its_call() -> None:
         await stream.aclose()
 
 
-async def test_a_port_in_use_raises_the_bare_os_error() -> None:
+async def test_a_port_in_use_raises_the_bare_os_error_which_notes_where() -> None:
     async with serving(make_suite()) as server:
         port = int(server.urls[0].split(":")[2].partition("/")[0])
-        with pytest.raises(OSError, match="in use"):
+        with pytest.raises(OSError, match="in use") as caught:
             await serve(make_suite(), port=port, secret_key=KEY)
+    assert caught.value.__notes__ == [f"It was to listen at 127.0.0.1, port {port}."]
 
 
 @pytest.mark.parametrize(
