@@ -45,7 +45,7 @@ class InputRequired(Value):
 
     Raises:
         ValueError: neither requests nor a state is given.
-        TypeError: `requests` is not a mapping.
+        TypeError: `requests` is not a mapping, or holds something that is no question.
 
     Wire form: a result with `resultType: "input_required"`. Asking for what the
     client did not declare is answered -32021 instead.
@@ -62,6 +62,12 @@ class InputRequired(Value):
                 "InputRequired takes questions under keys of your choice, such as "
                 f'{{"sure": elicit_form(...)}}, got {show(self.requests)}'
             )
+        for key, question in self.requests.items():
+            if not hasattr(question, "method"):
+                raise TypeError(
+                    f"InputRequired: {key!r} must be a question, such as elicit_form(...), "
+                    f"got {show(question)}"
+                )
         if not self.requests and self.client_state is None:
             raise ValueError(
                 "InputRequired needs requests, a client_state, or both: "

@@ -2,11 +2,16 @@
 
 Layer: at the bottom, pure. What is refused because of a setting names it in all three ways,
 as data too (`describe_setting`); `genmcp.cli` reads flags and variables by the same rules.
+An option that is misspelled is named with the one that was probably meant.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+import difflib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # A flag that may be repeated has the name of one entry, one without a value what it does.
 _ENTRIES: Final = {
@@ -16,6 +21,9 @@ _ENTRIES: Final = {
     "legacy": "no_legacy",
     "trusted_proxies": "trusted_proxy",
 }
+
+# Above the usual 0.6: `workers` is not meant for `observers`.
+_LIKENESS: Final = 0.7
 
 
 def name_flag(setting: str) -> str:
@@ -41,3 +49,15 @@ def describe_setting(setting: str, **more: Any) -> dict[str, Any]:
         "variable": name_variable(setting),
         **more,
     }
+
+
+def explain_unknown(taker: str, option: str, known: Iterable[str]) -> str:
+    """Return that `taker` has no such option, and which one was probably meant.
+
+    Args:
+        taker: what was called, such as `serve()`.
+        option: what it was given.
+        known: the options it has.
+    """
+    near = difflib.get_close_matches(option, list(known), 1, _LIKENESS)
+    return f"{taker} has no option {option!r}" + "".join(f"; did you mean {one}?" for one in near)

@@ -70,6 +70,8 @@ class Keyring:
     ) -> None:
         if isinstance(secrets_, str | bytes):
             secrets_ = [secrets_]
+        if not hasattr(secrets_, "__iter__"):
+            _read_secret(secrets_)
         if not secrets_:
             raise ValueError("a keyring needs at least one secret")
         masters = [_read_secret(secret) for secret in secrets_]

@@ -12,7 +12,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
-from genmcp.cli.target import SERVER_HELP, UsageError
+from genmcp.cli.target import SERVER_HELP, UsageError, cut_traceback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0 is success; 1 a failure (of the tool that was called, or to listen); 2 a mistake
     in what was asked for, said in one sentence. An exception in the application's own
-    code comes out as it is.
+    code comes out as it is; where the process is the command's, and that code is just being
+    imported, it is shown without what led there.
 
     Args:
         arguments: what follows the command's name. `sys.argv` unless given, and then
@@ -44,6 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130  # as shells have it for SIGINT
+    except Exception as error:
+        if arguments is not None or not cut_traceback(error):
+            raise
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
 
 
 def _run(parsed: argparse.Namespace, arguments: Sequence[str] | None) -> int:

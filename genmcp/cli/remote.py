@@ -132,9 +132,29 @@ class RemoteEndpoint:
                         await send({"type": "http.response.body", "body": answer.finish()})
                         return
                     case _:
-                        connection.receive_data(bytes(await stream.receive_some()))
+                        data = bytes(await stream.receive_some())
+                        if not data and connection.their_state is h11.SEND_RESPONSE:
+                            raise OSError(self._explain_silence())
+                        connection.receive_data(data)
         except (trio.BrokenResourceError, h11.RemoteProtocolError) as error:
-            raise OSError(f"the connection to {self._url} broke: {error}") from error
+            raise OSError(f"the connection to {self._url} broke: {_explain(error)}") from error
+
+    def _explain_silence(self) -> str:
+        hint = "" if self._secure else "; is it one for https?"
+        return f"{self._url} closed the connection without an answer{hint}"
+
+
+def _explain(error: Exception) -> str:
+    # trio has the reason in what it was raised from, and no words of its own.
+    cause = error.__cause__ or error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return (
+            f"its certificate is not trusted: {cause.verify_message} (the variable SSL_CERT_FILE "
+            "names a PEM file of certificates that are trusted instead)"
+        )
+    if isinstance(cause, ssl.SSLError) and cause.reason == "WRONG_VERSION_NUMBER":
+        return "no TLS is spoken there; is it one for http?"
+    return str(error) or str(cause)
 
 
 class _Events:

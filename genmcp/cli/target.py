@@ -1,7 +1,8 @@
 """Which server is meant: `module:attribute` on the command line.
 
 Layer: cli. Mistakes of the user are `UsageError`s with one sentence; what the user's
-own code raises while it is imported or called passes through, traceback and all.
+own code raises while it is imported or called passes through. Of its traceback the command
+shows what begins in that code (`cut_traceback`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import difflib
 import importlib
 import importlib.util
 import inspect
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -20,7 +22,8 @@ from genmcp.server import Server
 from genmcp.transport.asgi import StreamableHTTP
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from collections.abc import Iterator
+    from types import ModuleType, TracebackType
 
 SERVER_HELP: Final = "module:attribute, or path/to/file.py:attribute"
 
@@ -43,12 +46,48 @@ def load_server(target: str) -> Served:
     Raises:
         UsageError: there is no such module or attribute, or it is no server.
     """
+    if "://" in target:
+        raise UsageError(
+            f"{target!r} is a URL; genmcp tools and call take those with http and https, "
+            "genmcp serve takes module:attribute"
+        )
     place, colon, attribute = target.rpartition(":")
     if not (place and colon and attribute):
         example = f"{place or attribute or 'app'}:suite"
         raise UsageError(f"{target!r} names no server; write module:attribute, such as {example}")
     module = _import_file(place) if _is_path(place) else _import_module(place)
     return _make_server(_find_attribute(module, place, attribute), target)
+
+
+def cut_traceback(error: BaseException) -> bool:
+    """Leave of the traceback of `error` what begins in the code of the user.
+
+    Before it are a dozen frames of this command and of `importlib`, which say nothing of
+    what is wrong there. None is left of a syntax error, which tells its own place.
+
+    Returns:
+        Whether it came out of what `load_server` imports or calls. All is left otherwise.
+    """
+    frames = list(_walk(error.__traceback__))
+    ours = [index for index, one in enumerate(frames) if _module_of(one) == __name__]
+    if not ours:
+        return False
+    error.__traceback__ = next(itertools.dropwhile(_imports, frames[ours[-1] + 1 :]), None)
+    return True
+
+
+def _walk(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _module_of(traceback: TracebackType) -> str:
+    return str(traceback.tb_frame.f_globals.get("__name__"))
+
+
+def _imports(traceback: TracebackType) -> bool:
+    return _module_of(traceback).partition(".")[0] in {"importlib", "_frozen_importlib"}
 
 
 def _is_path(place: str) -> bool:

@@ -9,8 +9,9 @@ Spec: server/tools#capabilities
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from genmcp.providers.repo import check_signatures
 from genmcp.providers.tool import Tool
 
 if TYPE_CHECKING:
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 
 ToolSource = Tool[Any, Any] | type[Tool[Any, Any]]
 """A tool, or its class, which is then made without arguments."""
+
+
+_HOOKS: Final = {
+    **dict.fromkeys(["tools", "prompts", "resources"], ("channel",)),
+    **dict.fromkeys(
+        ["offers_tools", "offers_prompts", "offers_resources", "offers_completions"], ()
+    ),
+}
 
 
 class Extension:
@@ -41,7 +50,14 @@ class Extension:
 
     The hooks are `async def` or plain `def`; a plain one runs on the event loop and
     must not block.
+
+    Raises:
+        TypeError: a hook does not take what it is called with, when the class is defined.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        check_signatures(cls, _HOOKS)
 
     def tools(self, channel: Channel) -> Sequence[ToolSource] | Awaitable[Sequence[ToolSource]]:
         """Return the tools this caller may use, in a steady order.

@@ -158,6 +158,6 @@ def check_signatures(cls: type, hooks: Mapping[str, tuple[str, ...]]) -> None:
             signature.bind(None, *parameters)
         except TypeError:
             raise TypeError(
-                f"{cls.__qualname__}.{name} must take (self, {', '.join(parameters)}), "
+                f"{cls.__qualname__}.{name} must take ({', '.join(['self', *parameters])}), "
                 f"got {signature}"
             ) from None

@@ -18,6 +18,7 @@ if typing_extensions.TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _PARAMETERS: Final = {
+    "validate_request": ("request",),
     "call": ("request", "channel"),
     "handle_message": ("message", "channel", "state"),
     "handle_close": ("channel", "state"),
@@ -44,7 +45,7 @@ def check_hooks(cls: type, base: type) -> None:
                 f"{cls.__qualname__}.{name} must take (self, {', '.join(parameters)}), "
                 f"got {inspect.signature(hook)}"
             ) from None
-        if blocking and inspect.iscoroutinefunction(hook):
+        if blocking and "channel" in parameters and inspect.iscoroutinefunction(hook):
             raise TypeError(
                 f"{cls.__qualname__}.{name} is async, and gets a Channel: drop "
                 "BlockingChannel from the class, or make it a plain def"
@@ -61,8 +62,8 @@ def explain_unknown(given: Iterable[str], *takers: Callable[..., Any]) -> str:
     ]
     unknown = list(given)
     near = [match for name in unknown for match in difflib.get_close_matches(name, known, 1)]
-    meant = f"did you mean {', '.join(near)}? " if near else ""
-    return f"unknown class keyword {', '.join(unknown)}; {meant}There are {', '.join(known)}"
+    lead = f"did you mean {', '.join(near)}? There" if near else "there"
+    return f"unknown class keyword {', '.join(unknown)}; {lead} are {', '.join(known)}"
 
 
 def find_arguments_type(cls: type, base: type) -> Any | None:

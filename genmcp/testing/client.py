@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import orjson
 
 from genmcp.authorization import Authorization
-from genmcp.errors import McpError
+from genmcp.errors import McpError, show
 from genmcp.mcp import v2607 as mcp
 from genmcp.mcp.unset import UNSET
 from genmcp.providers.param_headers import ParamHeader, read_param_headers, render_param
@@ -127,7 +127,7 @@ class Client(RepoMethods):
             app checks tokens itself, so give it a `token`.
 
     Raises:
-        TypeError: `access` for an app, or `token` alone for a `Server`.
+        TypeError: `access` for an app, or `token` alone for a `Server`; or it is neither.
     """
 
     def __init__(
@@ -149,6 +149,11 @@ class Client(RepoMethods):
                 )
             token = secrets.token_urlsafe() if token is None and access is not None else token
             server = _make_endpoint(server, token, access)
+        elif isinstance(server, type) or not callable(server):
+            raise TypeError(
+                "Client takes a Server, such as a Suite, or an ASGI application, got "
+                f"{show(server)}; a tool is listed in a Suite, or called with call_tool"
+            )
         elif access is not None:
             raise TypeError("access is for a Server; an app checks tokens itself: give token=")
         self._token = token

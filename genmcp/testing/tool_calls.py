@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import trio
 
-from genmcp.errors import InternalError, McpError
+from genmcp.errors import InternalError, McpError, MissingRequiredClientCapability
 from genmcp.events import Answered, Failed, Notified
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Call, Mux
@@ -75,18 +75,28 @@ async def call_tool_async(
     caller = client.caller() if isinstance(client, AnsweringClient) else client
     bench = _Bench(tool, caller)
     request = bench.request({**(arguments or {}), **named_arguments})
+    keys = ""
     for _ in range(MAX_ROUNDS):
-        async with bench.run(request) as stream:
-            result = await stream.result()
+        try:
+            async with bench.run(request) as stream:
+                result = await stream.result()
+        except MissingRequiredClientCapability as error:
+            if client is None:
+                error.add_note("A tool that asks is to be called with an AnsweringClient.")
+            raise
         if isinstance(result, mcp.CallToolResult):
             return result
         assert isinstance(result, mcp.InputRequiredResult), f"a tool answered {result!r}"
         assert isinstance(client, AnsweringClient), (
             f"the tool asks for input; call it with an AnsweringClient: {result!r}"
         )
+        keys = ", ".join(map(repr, result.input_requests or ()))
         params = retry_params(request.params, result, client.answer(result))
         request = attrs.evolve(request, params=params)
-    raise AssertionError(f"the tool still asks after {MAX_ROUNDS} rounds")
+    raise AssertionError(
+        f"the tool still asks after {MAX_ROUNDS} rounds, at last for {keys or 'another try'}; "
+        "does it read its answers by the keys it asks under?"
+    )
 
 
 class _Bench:

@@ -10,6 +10,7 @@ Spec: basic/transports/streamable-http
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -18,12 +19,14 @@ import trio
 from typing_extensions import Unpack
 
 from genmcp.deferred import load
-from genmcp.errors import InternalError
+from genmcp.errors import InternalError, show
 from genmcp.legacy.memory_replay import MemoryReplayStore
 from genmcp.legacy.memory_store import MemorySessionStore
 from genmcp.limits import LimitOptions, Limits
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Mux
+from genmcp.server import Server
+from genmcp.setting import explain_unknown
 from genmcp.tokens import Keyring
 from genmcp.transport.asgi_exchange import AsgiExchange
 from genmcp.transport.authorize import make_gate
@@ -33,12 +36,14 @@ from genmcp.transport.inbound import (
     Inbound,
 )
 from genmcp.transport.legacy.endpoint import LegacyEndpoint
+from genmcp.transport.port_config import PortConfig
 from genmcp.transport.proxies import TrustedProxies
 from genmcp.transport.public_url import read_public_url
 from genmcp.transport.reply import (
     render_refusal,
 )
 from genmcp.transport.sender import SenderRules
+from genmcp.value import fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Sequence
@@ -46,7 +51,6 @@ if TYPE_CHECKING:
     from genmcp.authorization import Authorization
     from genmcp.legacy.replay import ReplayStore
     from genmcp.legacy.store import SessionStore
-    from genmcp.server import Server
     from genmcp.telemetry import Observer
     from genmcp.transport.asgi_exchange import Receive, Send
     from genmcp.transport.exchange import Exchange, Scope
@@ -66,6 +70,8 @@ _WRONG_LOOP: Final = (
     "genmcp runs on trio, but this server runs its applications on another event loop; "
     "start it with `genmcp serve`, or use a server on trio, such as `hypercorn -k trio`"
 )
+
+_OF_THE_PORT: Final = frozenset(field.name for field in fields_of(PortConfig))
 
 _log = logging.getLogger("genmcp.transport")
 
@@ -128,8 +134,9 @@ class StreamableHTTP:
 
     Raises:
         ValueError: a setting makes no sense; the message names it.
-        TypeError: one of `observers` is none, or has a hook that is `async def`; or a store
-            is none.
+        TypeError: `server` is not a server, or an option is unknown; one of `observers` is
+            none, or has a hook that is `async def`; a store is none, or `assigns` or
+            `principal` is something else than they may be.
 
     Attributes:
         mux: runs the calls of this endpoint.
@@ -166,6 +173,12 @@ class StreamableHTTP:
         replay_store: ReplayStore | None = None,
         **limits: Unpack[LimitOptions],
     ) -> None:
+        # The type says so, but a class where an instance belongs is an easy slip.
+        if not isinstance(server, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"StreamableHTTP takes a Server, such as a Suite, got {show(server)}")
+        for option in limits:
+            if option not in LimitOptions.__optional_keys__:
+                raise TypeError(_explain_unknown(option))
         if path is not None and not path.startswith("/"):
             raise ValueError(f'path must begin with a slash, such as "/mcp", got {path!r}')
         if keepalive_seconds <= 0:
@@ -277,6 +290,16 @@ class StreamableHTTP:
         if self.proxies is not None:
             _believe(self.proxies, exchange)
         return self._endpoint.serve(exchange)
+
+
+def _explain_unknown(option: str) -> str:
+    if option in _OF_THE_PORT:
+        return (
+            f"StreamableHTTP has no option {option!r}, which is about the port; "
+            "serve() and genmcp serve have it"
+        )
+    own = set(inspect.signature(StreamableHTTP).parameters) - {"limits"}
+    return explain_unknown("StreamableHTTP", option, own | LimitOptions.__optional_keys__)
 
 
 def _find_path(path: str | None, public_url: PublicUrl | None) -> str:

@@ -38,6 +38,14 @@ Only behind the body do ASGI servers tell that a client has left. A longer body 
 on: nothing is known of its sender yet.
 """
 
+LAST_SEND_SECONDS: Final = 5.0
+"""How long the last send of a response may go on after `http.disconnect`.
+
+Servers tell that way, too, that a response is complete, and some (Hypercorn) before that send
+has returned. It is not to be cut off, nor its call to count as cancelled. Where the client has
+left indeed, servers end the send by themselves; this is for one that does not.
+"""
+
 
 class AsgiExchange(Exchange):
     """See `Exchange`.
@@ -62,6 +70,7 @@ class AsgiExchange(Exchange):
         self._early: deque[bytes] = deque()
         self._early_bytes = 0
         self._all_arrived = False
+        self._completing = False
 
     @property
     def path(self) -> str:
@@ -110,7 +119,7 @@ class AsgiExchange(Exchange):
         return {"type": "http.disconnect"}
 
     async def wait_until_gone(self) -> None:
-        """Wait until the server tells that the client has left.
+        """Wait until the server tells that the client has left, and means it.
 
         What arrives of the body meanwhile is kept for `read_body`, up to `EARLY_BYTES`;
         of a client that sends more, it is not noticed that it leaves.
@@ -120,6 +129,8 @@ class AsgiExchange(Exchange):
                 await trio.sleep_forever()
             message = await self._receive_message()
             if message["type"] == "http.disconnect":
+                if self._completing:
+                    await trio.sleep(LAST_SEND_SECONDS)
                 self.client_left = True
                 return
             if not self._all_arrived:
@@ -132,6 +143,7 @@ class AsgiExchange(Exchange):
         try:
             for message in self._render_messages(parts):
                 self.responded = True
+                self._completing = message.get("more_body") is False
                 await self._asgi_send(message)
         except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
             raise ClientGone from error

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import attrs
 import trio
 
-from genmcp.errors import InternalError, McpError, find_sole_leaf
+from genmcp.errors import InternalError, McpError, find_sole_leaf, show
 from genmcp.telemetry import RefusalReason
 from genmcp.transport.exchange import Scope
 from genmcp.transport.inbound import Refusal
@@ -42,11 +42,23 @@ class Identity(Value):
         assigns: see `StreamableHTTP`.
         principal: see `StreamableHTTP`.
         timeout_seconds: how long both together may take.
+
+    Raises:
+        TypeError: one of the first two is something else.
     """
 
     assigns: Assigns | None
     principal: Principal | None
     timeout_seconds: float
+
+    def __attrs_post_init__(self) -> None:
+        if not (self.principal is None or callable(self.principal)):
+            raise TypeError(
+                "principal must be a function that gets the ASGI scope and returns who is "
+                f"calling, got {show(self.principal)}"
+            )
+        if not (self.assigns is None or callable(self.assigns)):
+            _check_assigns(self.assigns)
 
     @property
     def asks(self) -> bool:
@@ -92,8 +104,7 @@ class Identity(Value):
             assigns = assigns(scope)
             if inspect.isawaitable(assigns):
                 assigns = await assigns
-        if not isinstance(assigns, Mapping):
-            raise TypeError(f"assigns must give a mapping, got {assigns!r}")
+        _check_assigns(assigns)
         return cast("Mapping[str, Any]", assigns)
 
     async def _read_principal(self, scope: Scope, caller: Caller) -> str | None:
@@ -105,3 +116,8 @@ class Identity(Value):
         if principal is not None and not isinstance(principal, str):
             raise TypeError(f"principal must give a str or None, got {principal!r}")
         return principal
+
+
+def _check_assigns(assigns: object) -> None:
+    if not isinstance(assigns, Mapping):
+        raise TypeError(f"assigns must give a mapping, got {show(assigns)}")

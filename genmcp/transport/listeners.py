@@ -43,8 +43,13 @@ async def listening(config: PortConfig) -> AsyncGenerator[list[socket.socket]]:
         sock, made = await bind_unix_socket(path, config.unix_socket_mode, config.backlog)
         sockets = [sock]
     else:
-        sockets = await bind_port(config.host, config.port, reuse_port=config.reuse_port)
-        _listen(sockets, config.backlog)
+        try:
+            sockets = await bind_port(config.host, config.port, reuse_port=config.reuse_port)
+            _listen(sockets, config.backlog)
+        except OSError as error:
+            # By itself it says what is wrong, and not where.
+            error.add_note(f"It was to listen at {config.host}, port {config.port}.")
+            raise
     try:
         yield sockets
     finally:

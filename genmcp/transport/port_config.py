@@ -103,7 +103,8 @@ class PortConfig(Value):
     write_timeout_seconds: float = 30.0
 
     def __attrs_post_init__(self) -> None:
-        if not 0 <= self.port <= _MAX_PORT:
+        # The type says so, but out of the environment it is a text.
+        if type(self.port) is not int or not 0 <= self.port <= _MAX_PORT:
             raise ValueError(f"port must be 0 to {_MAX_PORT}, got {self.port!r}")
         if self.grace_seconds < 0:
             raise ValueError(f"grace_seconds must not be negative, got {self.grace_seconds!r}")

@@ -6,12 +6,14 @@ Layer: transport, shell. What it takes and promises; `genmcp.transport.serving` 
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import trio
 from typing_extensions import Unpack
 
 from genmcp.limits import LimitOptions
+from genmcp.setting import explain_unknown
 
 if TYPE_CHECKING:
     import os
@@ -147,11 +149,12 @@ async def serve(
         TypeError: `server` is not a server, or an option is unknown, or belongs to the
             `StreamableHTTP` that was given ready made.
         ValueError: an option makes no sense; the message names it.
-        RuntimeError: `handle_signals` outside of the main thread; or `server` is a
-            `StreamableHTTP` that was stopped before.
+        RuntimeError: `handle_signals` outside of the main thread; `server` is a
+            `StreamableHTTP` that was stopped before; or the event loop is not trio's.
 
     Cancellation: stops it as well, but with a second of grace at most.
     """
+    check_loop("serve")
     # At the top, it would bring all that answers and all that listens into every program
     # that imports `serve`, long before it serves, if it does.
     from genmcp.transport.serving import run_server  # noqa: PLC0415
@@ -159,7 +162,7 @@ async def serve(
     endpoint = _take(options, EndpointOptions)
     at_port = _take(options, ListenOptions) | _take(options, PortOptions)
     if options:
-        raise TypeError(f"serve() has no option {next(iter(options))!r}")
+        raise TypeError(explain_unknown("serve()", next(iter(options)), _find_options()))
     at_port |= {"host": host, "port": port, "grace_seconds": grace_seconds}
     await run_server(
         server,
@@ -171,6 +174,24 @@ async def serve(
         task_status=task_status,
         handle_signals=handle_signals,
     )
+
+
+def check_loop(function: str) -> None:
+    """Refuse an event loop that is not trio's.
+
+    Raises:
+        RuntimeError: it is not; the message says how to start it.
+    """
+    if not trio.lowlevel.in_trio_task():
+        raise RuntimeError(
+            f"{function}() runs on trio, and this is another event loop, such as asyncio's; "
+            f"start it with trio.run({function}, suite)"
+        )
+
+
+def _find_options() -> list[str]:
+    own = [name for name in inspect.signature(serve).parameters if name != "options"]
+    return [*own, *ServeOptions.__optional_keys__]
 
 
 def _take(options: Any, kind: type[Any]) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import h11
@@ -14,6 +16,7 @@ import trio
 
 from genmcp.cli import main
 from tests.e2e.raw_http import HANG_GUARD_SECONDS
+from tests.e2e.tls import write_certificate
 
 RESULT = {"resultType": "complete", "content": [{"type": "text", "text": "done\u2028so"}]}
 PROGRESS = {
@@ -144,3 +147,71 @@ async def test_a_result_that_is_none_of_a_tool_is_one_line_with_status_1(
         assert await call(url) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert f"{url} does not keep to MCP 2026-07-28: " in line
+
+
+@asynccontextmanager
+async def serve_connections(
+    handle: Callable[[trio.SocketStream], Awaitable[None]],
+) -> AsyncIterator[str]:
+    """Let `handle` have each connection; give where it listens."""
+
+    async def accept(stream: trio.SocketStream) -> None:
+        async with stream:
+            await handle(stream)
+
+    with trio.fail_after(HANG_GUARD_SECONDS):
+        async with trio.open_nursery() as nursery:
+            [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
+            nursery.start_soon(trio.serve_listeners, accept, [listener])
+            yield f"127.0.0.1:{listener.socket.getsockname()[1]}/mcp"
+            nursery.cancel_scope.cancel()
+
+
+async def hang_up(stream: trio.SocketStream) -> None:
+    await stream.receive_some()
+    await stream.send_eof()
+    while await stream.receive_some():
+        pass
+
+
+async def speak_plainly(stream: trio.SocketStream) -> None:
+    await stream.send_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    await hang_up(stream)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "handle", "says"),
+    [
+        ("http", hang_up, "closed the connection without an answer; is it one for https?"),
+        ("https", speak_plainly, "broke: no TLS is spoken there; is it one for http?"),
+    ],
+)
+async def test_other_scheme_is_suggested(
+    scheme: str,
+    handle: Callable[[trio.SocketStream], Awaitable[None]],
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with serve_connections(handle) as place:
+        assert await call(f"{scheme}://{place}") == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{scheme}://{place}" in line
+    assert says in line
+
+
+async def test_certificate_that_is_not_trusted_is_named_with_the_way_to_trust_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    write_certificate(tmp_path / "server.pem")
+    context.load_cert_chain(tmp_path / "server.pem")
+
+    async def shake_hands(stream: trio.SocketStream) -> None:
+        with pytest.raises(trio.BrokenResourceError):
+            await trio.SSLStream(stream, context, server_side=True).do_handshake()
+
+    async with serve_connections(shake_hands) as place:
+        assert await call(f"https://{place}") == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "its certificate is not trusted: self-signed certificate" in line
+    assert "SSL_CERT_FILE" in line

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from genmcp.cli.target import UsageError, load_server
+from genmcp.cli import main
+from genmcp.cli.target import UsageError, cut_traceback, load_server
 from genmcp.suite import Suite
 from genmcp.transport.asgi import StreamableHTTP
 
@@ -109,6 +111,7 @@ def test_a_file_may_import_what_lies_beside_it(tmp_path: Path) -> None:
         ("some_app.py", "module:attribute, such as some_app.py:suite"),
         ("some_app:", "module:attribute, such as some_app:suite"),
         (":suite", "module:attribute"),
+        ("http+unix://mcp.sock/mcp", "is a URL; genmcp tools and call take those with http"),
         ("no_such_app:suite", "no module 'no_such_app'"),
         ("no_such.app:suite", "no module 'no_such'"),
         ("some_app.part:suite", "no module 'some_app.part'"),
@@ -152,3 +155,44 @@ def test_what_the_module_itself_raises_comes_out_as_it_is(
     (tmp_path / "broken_app.py").write_text(text, encoding="utf-8")
     with pytest.raises(error):
         load_server("broken_app:suite")
+
+
+@pytest.mark.parametrize(
+    ("text", "functions"),
+    [
+        ("def fail():\n    1 / 0\nfail()", ["<module>", "fail"]),
+        ("import no_such_dependency", ["<module>"]),
+        ("def suite():\n    raise TypeError", ["suite"]),
+        ("def (:", []),
+    ],
+)
+@pytest.mark.parametrize("target", ["broken_app:suite", "broken_app.py:suite"])
+def test_traceback_begins_in_the_module(
+    tmp_path: Path, text: str, functions: list[str], target: str
+) -> None:
+    (tmp_path / "broken_app.py").write_text(text, encoding="utf-8")
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - which, is the test above
+        load_server(target)
+    assert cut_traceback(caught.value)
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert [Path(frame.filename).name for frame in frames] == ["broken_app.py"] * len(functions)
+    assert [frame.name for frame in frames] == functions
+
+
+def test_other_tracebacks_are_left_as_they_are() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        _ = 1 / 0
+    before = caught.value.__traceback__
+    assert not cut_traceback(caught.value)
+    assert caught.value.__traceback__ is before
+
+
+def test_command_shows_the_traceback_of_the_module_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "broken_app.py").write_text("raise RuntimeError('boom')", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["genmcp", "tools", str(tmp_path / "broken_app.py:suite")])
+    assert main() == 1
+    said = capsys.readouterr().err
+    assert said.count("  File ") == 1
+    assert said.endswith("RuntimeError: boom\n")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
+import re
 import signal
 import threading
 from collections.abc import AsyncGenerator
@@ -27,6 +29,7 @@ from genmcp.transport.asgi import StreamableHTTP
 from genmcp.transport.port_config import PortConfig
 from genmcp.transport.serve import EndpointOptions, ListenOptions, PortOptions, serve
 from genmcp.transport.serving import make_endpoint
+from genmcp.transport.stdio.serve import serve_stdio
 from tests.e2e.raw_http import HANG_GUARD_SECONDS, read_status, read_until
 
 KEY = "k" * 32
@@ -241,11 +244,12 @@ async def test_a_client_that_stopped_reading_loses_its_call() -> None:
         await stream.aclose()
 
 
-async def test_a_port_in_use_raises_the_bare_os_error() -> None:
+async def test_a_port_in_use_raises_the_bare_os_error_which_notes_where() -> None:
     async with serving(make_suite()) as server:
         port = int(server.urls[0].split(":")[2].partition("/")[0])
-        with pytest.raises(OSError, match="in use"):
+        with pytest.raises(OSError, match="in use") as caught:
             await serve(make_suite(), port=port, secret_key=KEY)
+    assert caught.value.__notes__ == [f"It was to listen at 127.0.0.1, port {port}."]
 
 
 @pytest.mark.parametrize(
@@ -391,7 +395,10 @@ def test_the_options_are_those_of_the_endpoint_and_the_port() -> None:
     ("server", "options", "error", "names"),
     [
         (SUITE, {"colour": "red"}, TypeError, "colour"),
+        (SUITE, {"prt": 8000}, TypeError, "no option 'prt'; did you mean port?"),
+        (SUITE, {"max_call": 8}, TypeError, "no option 'max_call'; did you mean max_calls?"),
         (SUITE, {"port": -1}, ValueError, "port"),
+        (SUITE, {"port": "8000"}, ValueError, "port must be 0 to 65535, got '8000'"),
         (SUITE, {"path": "mcp"}, ValueError, "path"),
         (SUITE, {"public_url": "http://mcp.example.com"}, ValueError, "public_url"),
         (SUITE, {"allowed_hosts": "one.example"}, TypeError, "allowed_hosts"),
@@ -419,8 +426,14 @@ async def test_what_makes_no_sense_is_named(
 ) -> None:
     if server is SUITE:
         options = {"secret_key": KEY, **options}
-    with pytest.raises(error, match=names):
+    with pytest.raises(error, match=re.escape(names)):
         await serve(server, **options)
+
+
+@pytest.mark.parametrize("function", [serve, serve_stdio], ids=lambda one: one.__name__)
+def test_another_event_loop_is_told_how_to_start_it(function: Any) -> None:
+    with pytest.raises(RuntimeError, match=rf"with trio.run\({function.__name__}, suite\)"):
+        asyncio.run(function(make_suite()))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import pytest
 
-from genmcp import Channel, NotFound, PromptRepo, ResourceRepo, mcp
+from genmcp import Channel, Extension, NotFound, PromptRepo, ResourceRepo, mcp
 from genmcp.providers.resource_repo import find_uri_fault
 from genmcp.suite.prompts import PromptsPage
 from genmcp.suite.resources import ResourcesPage
@@ -122,7 +122,7 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (BasePrompts, {"requires": "sampling"}, TypeError, "Bad: requires: must be"),
     (BasePrompts, {"requires": {"sampling": 1}}, ValueError, "Bad: requires: sampling"),
     (BasePrompts, {"template": "a:{x}"}, TypeError, "Bad: unknown class keyword template"),
-    (BasePrompts, {"tite": "x"}, TypeError, "keyword tite; There are prefix, "),
+    (BasePrompts, {"tite": "x"}, TypeError, "keyword tite; there are prefix, "),
     (BaseResources, {"prefx": "x"}, TypeError, "prefx; did you mean prefix.* template, name"),
     (BaseResources, {"template": "a:{x}"}, ValueError, "Bad: a template given as a str needs name"),
     (BaseResources, {"template": "a:{x}", "name": " "}, ValueError, "Bad: .*needs name="),
@@ -159,6 +159,9 @@ def test_wrong_keyword_names_class_and_keyword(
         (BaseResources, "parse_uri", "(self, uri)"),
         (BaseResources, "read", "(self, target, channel)"),
         (BaseResources, "complete", "(self, argument, context, channel)"),
+        (Extension, "tools", "(self, channel)"),
+        (Extension, "prompts", "(self, channel)"),
+        (Extension, "resources", "(self, channel)"),
     ],
 )
 def test_hook_with_wrong_parameters_is_refused(base: Any, hook: str, takes: str) -> None:
@@ -167,6 +170,14 @@ def test_hook_with_wrong_parameters_is_refused(base: Any, hook: str, takes: str)
     with pytest.raises(TypeError) as caught:
         type("Bad", (base,), {hook: nothing})
     assert f"Bad.{hook} must take {takes}, got (self: " in str(caught.value)
+
+
+def test_hook_that_takes_nothing_is_refused_a_parameter() -> None:
+    def offers(self: Any, channel: Any) -> bool:
+        return True
+
+    with pytest.raises(TypeError, match=r"Bad.offers_tools must take \(self\), got \(self: "):
+        type("Bad", (Extension,), {"offers_tools": offers})
 
 
 @pytest.mark.parametrize(

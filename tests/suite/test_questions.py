@@ -542,6 +542,35 @@ def test_unanswered_question_fails_the_test_that_forgot_it() -> None:
         call_tool(Delete(), {}, fake_caller(client_capabilities=ASKS_ANYTHING))
 
 
+class Forgetful(Tool, name="forgetful", description="Looks for its answer elsewhere."):
+    async def call(self, request: mcp.CallToolRequest[Any], channel: Channel) -> InputRequired:
+        assert channel.answers.form("name", Sure) is None
+        return InputRequired({"sure": elicit_form("Delete it?", Sure)})
+
+
+def test_answer_that_is_never_read_is_named_by_its_key() -> None:
+    with pytest.raises(AssertionError, match="at last for 'sure'; does it read its answers"):
+        call_tool(Forgetful, {}, AnsweringClient(sure=accept(sure=True)))
+
+
+def test_tool_that_asks_is_called_with_a_hint_to_what_answers() -> None:
+    with pytest.raises(MissingRequiredClientCapability) as caught:
+        call_tool(Forgetful)
+    assert caught.value.__notes__ == ["A tool that asks is to be called with an AnsweringClient."]
+
+
+def test_question_that_is_none_is_named_by_its_key() -> None:
+    question: Any = "Delete it?"
+    with pytest.raises(TypeError, match=r"'sure' must be a question, such as elicit_form"):
+        InputRequired({"sure": question})
+
+
+@pytest.mark.parametrize("what", [Delete, Delete(), None])
+def test_client_of_what_is_no_server_is_refused(what: Any) -> None:
+    with pytest.raises(TypeError, match="Client takes a Server, such as a Suite"):
+        Client(what)
+
+
 async def test_in_memory_client_answers_over_the_transport() -> None:
     suite = Suite(server_name="s", server_version="1", tools=[Interview, Delete])
     answering = AnsweringClient(name=accept(name="Ada"), roots=ROOTS, haiku=HAIKU)

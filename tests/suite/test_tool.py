@@ -681,8 +681,8 @@ def test_async_hook_of_a_blocking_tool_is_refused() -> None:
                 return "x"
 
 
-@pytest.mark.parametrize("hook", ["handle_message", "handle_close"])
-def test_streaming_hooks_with_the_wrong_parameters_are_refused(hook: str) -> None:
+@pytest.mark.parametrize("hook", ["validate_request", "handle_message", "handle_close"])
+def test_other_hooks_with_the_wrong_parameters_are_refused(hook: str) -> None:
     async def wrong(self: Any) -> None: ...
 
     with pytest.raises(TypeError, match=rf"Bad\.{hook} must take \(self, "):

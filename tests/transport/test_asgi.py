@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,9 +12,11 @@ from trio.testing import wait_all_tasks_blocked
 
 from genmcp.errors import InvalidParams, McpError
 from genmcp.mcp import v2607 as mcp
+from genmcp.telemetry import CallEnded, CallInfo, Observer, Outcome
 from genmcp.testing import Client
 from genmcp.tokens import Keyring
 from genmcp.transport.asgi import StreamableHTTP
+from genmcp.transport.asgi_exchange import LAST_SEND_SECONDS
 from tests.transport.asgi_server import CALL_HEADERS, Connection, HandlerServer, call_body
 
 if TYPE_CHECKING:
@@ -357,6 +360,56 @@ async def test_client_that_leaves_cancels_its_call(streaming: bool) -> None:
     assert connection.chunks == sent
     assert not connection.complete
     assert app.mux.open_calls == 0
+
+
+class Hasty(Connection):
+    """Tells that the response is complete before its last send returns, as Hypercorn does."""
+
+    last_send_seconds = 0.0
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if message.get("more_body") is False:
+            self.disconnect()
+            await trio.sleep(self.last_send_seconds)
+            await wait_all_tasks_blocked()
+
+
+class Outcomes(Observer):
+    """Takes down how calls end."""
+
+    def __init__(self) -> None:
+        self.seen: list[Outcome] = []
+
+    def call_ended(self, call: CallInfo, ended: CallEnded) -> None:
+        self.seen.append(ended.outcome)
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_call_whose_answer_is_out_is_not_cancelled_by_the_end_of_its_response(
+    streaming: bool,
+) -> None:
+    async def handle(channel: Channel) -> mcp.Result:
+        if streaming:
+            await channel.send_progress(1)
+        return DONE
+
+    outcomes = Outcomes()
+    connection = await Hasty(call_body()).run(make_app(handle, observers=[outcomes]))
+    assert connection.complete
+    assert outcomes.seen == [Outcome.OK]
+
+
+async def test_last_send_that_goes_on_without_a_client_is_cut_off(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    class Stuck(Hasty):
+        last_send_seconds = math.inf
+
+    outcomes = Outcomes()
+    await Stuck(call_body()).run(make_app(observers=[outcomes]))
+    assert trio.current_time() == LAST_SEND_SECONDS
+    assert outcomes.seen == [Outcome.CANCELLED]
 
 
 async def test_messages_other_than_disconnect_are_ignored() -> None:
@@ -764,6 +817,50 @@ def test_on_asyncio_start_up_fails_with_what_to_do() -> None:
 def test_setting_that_makes_no_sense_is_named(setting: str, value: Any) -> None:
     with pytest.raises(ValueError, match=setting):
         make_app(**{setting: value})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"publc_url": "https://mcp.example.com/mcp"},
+            "StreamableHTTP has no option 'publc_url'; did you mean public_url?",
+        ),
+        (
+            {"allowed_origin": ["https://app.example.com"]},
+            "StreamableHTTP has no option 'allowed_origin'; did you mean allowed_origins?",
+        ),
+        ({"max_call": 3}, "StreamableHTTP has no option 'max_call'; did you mean max_calls?"),
+        ({"workers": 2}, "StreamableHTTP has no option 'workers'"),
+        (
+            {"certfile": "server.pem"},
+            (
+                "StreamableHTTP has no option 'certfile', which is about the port; "
+                "serve() and genmcp serve have it"
+            ),
+        ),
+        (
+            {"principal": "ada"},
+            (
+                "principal must be a function that gets the ASGI scope and returns who is "
+                "calling, got 'ada'"
+            ),
+        ),
+        ({"assigns": ["ada"]}, "assigns must give a mapping, got ['ada']"),
+        ({"secret_key": 5}, "a secret must be str or bytes, got int"),
+    ],
+)
+def test_option_that_cannot_be_is_refused_with_what_was_meant(
+    options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        make_app(**options)
+    assert str(caught.value) == said
+
+
+def test_class_instead_of_a_server_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"takes a Server, such as a Suite, got .*HandlerServer"):
+        StreamableHTTP(HandlerServer)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
 
 def test_secret_keys_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -284,6 +284,13 @@ def test_data_is_copied() -> None:
     assert result.structured_content == {"a": [1]}
 
 
+class Model:
+    """Stands for a model of pydantic."""
+
+    def model_dump(self, *, mode: str) -> dict[str, str]:
+        return {"mode": mode}
+
+
 LOOP: list[Any] = []
 LOOP.append(LOOP)
 
@@ -298,6 +305,15 @@ LOOP.append(LOOP)
         ("\ud800", ValueError, "data cannot be written as JSON: "),
         (LOOP, ValueError, "data is nested too deeply, or holds itself"),
         (Point, TypeError, "data is a type, which has no JSON form"),
+        (Model, TypeError, "data is a type, which has no JSON form"),
+        (
+            [Model()],
+            TypeError,
+            (
+                "data[0] is a Model, which has no JSON form; "
+                'give what its model_dump(mode="json") returns'
+            ),
+        ),
         (mcp.UNSET, TypeError, "data is UNSET; leave it out"),
     ],
     ids=str,

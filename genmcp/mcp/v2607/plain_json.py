@@ -86,7 +86,10 @@ def _plain_scalar(place: str, value: Any) -> Any:
     for kind, write in _WRITERS:
         if isinstance(value, kind):
             return write(place, value)
-    raise TypeError(f"{place} is a {type(value).__qualname__}, which has no JSON form")
+    # A model of pydantic, most often.
+    model = hasattr(value, "model_dump") and not isinstance(value, type)
+    hint = '; give what its model_dump(mode="json") returns' if model else ""
+    raise TypeError(f"{place} is a {type(value).__qualname__}, which has no JSON form{hint}")
 
 
 def _write_datetime(place: str, value: datetime.datetime) -> str:

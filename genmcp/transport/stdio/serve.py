@@ -6,6 +6,7 @@ streams, or on others. `genmcp.cli` calls it for the command line.
 
 from __future__ import annotations
 
+import inspect
 import math
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +20,9 @@ from genmcp.limits import LimitOptions, Limits
 from genmcp.mcp import v2607 as mcp
 from genmcp.mux import Mux
 from genmcp.server import Server
+from genmcp.setting import explain_unknown
 from genmcp.transport.asgi import make_keyring
+from genmcp.transport.serve import check_loop
 from genmcp.transport.stdio.connection import Connection
 from genmcp.transport.stdio.line_inbound import LineInbound
 
@@ -88,13 +91,14 @@ async def serve_stdio(
         TypeError: `server` is not a server, an option is unknown, or one of `stdin` and
             `stdout` is missing.
         ValueError: an option makes no sense; the message names it.
-        RuntimeError: `handle_signals` outside of the main thread, or stdin and stdout are
-            served already.
+        RuntimeError: `handle_signals` outside of the main thread, stdin and stdout are
+            served already, or the event loop is not trio's.
 
     Cancellation: as the end of the input.
 
     Spec: basic/transports/stdio
     """
+    check_loop("serve_stdio")
     from genmcp.transport.signals import stopping_on_signals  # noqa: PLC0415 - see `serve`
     from genmcp.transport.stdio.standard_streams import StandardStreams  # noqa: PLC0415
 
@@ -145,9 +149,11 @@ def make_connector(
     # The type says so, but what is served is often looked up by name.
     if not isinstance(server, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"serve_stdio() takes a Server, such as a Suite: {show(server)}")
-    for name in NOT_FOR_STDIO:
-        if name in limits:
+    for name in limits:
+        if name in NOT_FOR_STDIO:
             raise TypeError(f"serve_stdio() has no {name}: a line may take as long as it likes")
+        if name not in LimitOptions.__optional_keys__:
+            raise TypeError(explain_unknown("serve_stdio()", name, _find_options()))
     if not 0 <= grace_seconds < math.inf:
         raise ValueError(f"grace_seconds must be a number from 0 on, got {grace_seconds!r}")
     checked = Limits(**limits).fill_in(limited_by_default=False)
@@ -167,3 +173,8 @@ def make_connector(
         )
 
     return make
+
+
+def _find_options() -> set[str]:
+    own = set(inspect.signature(serve_stdio).parameters) - {"limits"}
+    return (own | LimitOptions.__optional_keys__) - set(NOT_FOR_STDIO)

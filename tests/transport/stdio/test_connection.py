@@ -405,6 +405,7 @@ async def test_client_that_never_reads_its_refusals_is_given_up(autojump_clock: 
         ({"max_calls": 0}, ValueError, "max_calls"),
         ({"body_timeout_seconds": 3}, TypeError, "body_timeout_seconds"),
         ({"keepalive_seconds": 3}, TypeError, "keepalive_seconds"),
+        ({"max_call": 3}, TypeError, r"serve_stdio\(\) .*'max_call'; did you mean max_calls\?"),
         ({"stdin": object()}, TypeError, "stdout"),
         ({"stdout": object()}, TypeError, "stdin"),
     ],
