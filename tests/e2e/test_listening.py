@@ -228,7 +228,8 @@ async def test_a_connection_is_named_as_one(http: Http) -> None:
 def test_a_socket_that_is_given_twice_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as sock:
         number = sock.fileno()
-        for given in ([number, number], [sock, sock], [sock, number]):
+        twice: list[list[socket.socket | int]] = [[number, number], [sock, sock], [sock, number]]
+        for given in twice:
             with pytest.raises(ValueError, match=rf"file descriptor {number} is given twice"):
                 PortConfig(sockets=given)
 
