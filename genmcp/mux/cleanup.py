@@ -63,9 +63,13 @@ class HandlerScope:
 
     Args:
         cleanup_seconds: how long a coroutine may go on after it was cancelled.
+
+    Attributes:
+        spent: whether something was cancelled here: nothing more can run.
     """
 
     def __init__(self, cleanup_seconds: float) -> None:
+        self.spent = False
         self._cleanup_seconds = cleanup_seconds
         self._on_late: Callable[[], None] | None = None
         self._on_block: Callable[[], None] | None = None
@@ -79,14 +83,9 @@ class HandlerScope:
         self._abandoned = False
 
     @property
-    def spent(self) -> bool:
-        """Whether something was cancelled here: nothing more can run."""
-        return self._gone.cancel_called
-
-    @property
     def ending(self) -> bool:
         """Whether the coroutine is being cancelled, or given up with the whole run."""
-        return self._abandoned or self._gone.cancel_called
+        return self._abandoned or self.spent
 
     @property
     def abandoned(self) -> bool:
@@ -112,9 +111,9 @@ class HandlerScope:
 
     def cancel(self) -> None:
         """Cancel the coroutine, once: what it awaits while it unwinds still works."""
-        if self._gone.cancel_called:
+        if self.spent:
             return
-        self._due = True
+        self.spent = self._due = True
         self._gone.cancel(reason=_REASON)
         self._grace.deadline = trio.current_time() + self._cleanup_seconds
         if self._blocked:
@@ -167,10 +166,10 @@ class HandlerScope:
                     self._abandoned = True
                     body.close()
                     raise
-                if self._gone.cancel_called:
+                if self.spent:
                     self._notice_late()
         except BaseException as error:
-            if self._abandoned or not self._gone.cancel_called:
+            if self._abandoned or not self.spent:
                 raise
             # Caught here and not by the scopes, which are left by whoever opened them.
             rest = _leave_out_cancellations(error)

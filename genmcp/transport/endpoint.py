@@ -103,6 +103,39 @@ class Endpoint:
 
     async def _look_at(self, exchange: Exchange) -> Call | None:
         """Return the call that a request makes. Whatever else it is has been answered."""
+        access, body = None, None
+        passed = exchange.headers.findings.passed
+        if passed is not None:
+            # Its head is that of another request, which was looked at.
+            exchange.response_headers = passed
+            body = exchange.take_body(self.inbound.max_body_bytes)
+        if body is None:
+            let_in = await self._let_in(exchange)
+            if let_in is None:
+                return None
+            access, body = let_in
+            del let_in
+        received = self.inbound.read_body(
+            exchange.headers, body, access=access, client_address=exchange.client_address
+        )
+        del body  # it may be large, and a call of 2025 may take long
+        match received:
+            case ReceivedRequest(request=request, caller=caller):
+                return await self._open(exchange, request, caller)
+            case ReceivedLegacy() if self.legacy is not None:
+                await self.legacy.serve_message(exchange, received, access)
+            case ReceivedNotification(notification=notification):
+                # Accepted whatever the server makes of it: nothing can be answered.
+                await exchange.send_whole(render_accepted())
+                await self.mux.notify(notification)
+            case Refusal():
+                await _refuse(exchange, received)
+            case ReceivedLegacy():
+                raise AssertionError("messages of 2025 are read only where they are answered")
+        return None
+
+    async def _let_in(self, exchange: Exchange) -> tuple[Access | None, bytes] | None:
+        """Look at a head; return what its sender may do, and the body, if it is a message."""
         gate = self.gate
         if gate is not None and gate.metadata.is_at(exchange.path, exchange.mounted_at):
             refusal = self.senders.check_host(exchange.headers)
@@ -127,29 +160,12 @@ class Endpoint:
         if exchange.verb != "POST" and self.legacy is not None:
             await self.legacy.serve_verb(exchange, access)
             return None
+        if gate is None:
+            exchange.headers.findings.passed = verdict.headers
         body = exchange.take_body(self.inbound.max_body_bytes)
         if body is None:
             body = await self._read_body(exchange)
-            if body is None:
-                return None
-        received = self.inbound.read_body(
-            exchange.headers, body, access=access, client_address=exchange.client_address
-        )
-        del body  # it may be large, and a call of 2025 may take long
-        match received:
-            case ReceivedRequest(request=request, caller=caller):
-                return await self._open(exchange, request, caller)
-            case ReceivedLegacy() if self.legacy is not None:
-                await self.legacy.serve_message(exchange, received, access)
-            case ReceivedNotification(notification=notification):
-                # Accepted whatever the server makes of it: nothing can be answered.
-                await exchange.send_whole(render_accepted())
-                await self.mux.notify(notification)
-            case Refusal():
-                await _refuse(exchange, received)
-            case ReceivedLegacy():
-                raise AssertionError("messages of 2025 are read only where they are answered")
-        return None
+        return None if body is None else (access, body)
 
     def _find_endpoint(self, exchange: Exchange) -> Refusal | None:
         path, mounted_at = exchange.path, exchange.mounted_at

@@ -98,11 +98,11 @@ def check_headers(
     """
     target = _find_target(message)
     said = (meta[_VERSION_KEY], message.method, target)
-    if headers.has_agreed(said):
+    if said == headers.findings.agreed:
         return
     check_version(headers, meta, supported)
     check_mirrors(headers, message)
-    headers.remember_agreed(said)
+    headers.findings.agreed = said
 
 
 def check_version(

@@ -24,6 +24,8 @@ from genmcp.value import Value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from genmcp.transport.reply import HeaderPairs
+
 HOST: Final = b"host"
 ORIGIN: Final = b"origin"
 AUTHORIZATION: Final = b"authorization"
@@ -72,6 +74,20 @@ Mirrored = tuple[str, str, str | None]
 """What headers repeat of a body: the protocol version, the method, and whom it is about."""
 
 
+@attrs.define(eq=False)
+class Findings:
+    """What was found out about headers, for the next request that has the same.
+
+    Attributes:
+        agreed: what a body said that agreed with them, as no other can.
+        passed: what each response says, if the endpoint has nothing against a request of
+            this head, whoever sends it.
+    """
+
+    agreed: Mirrored | None = None
+    passed: HeaderPairs | None = None
+
+
 @attrs.frozen(eq=False, repr=False)
 class RequestHeaders(Value):
     """The headers of one request that matter here; whatever else was sent is dropped.
@@ -81,6 +97,7 @@ class RequestHeaders(Value):
             sent more than once, the last; the lists among them are put together.
         params: the same for `Mcp-Param-*`, by what follows that prefix.
         repeated: the headers sent more than once, as they are spelled.
+        findings: what was found out about them.
     """
 
     # An access token is among them, and a repr ends up in logs.
@@ -88,7 +105,7 @@ class RequestHeaders(Value):
     params: Mapping[str, bytes]
     repeated: frozenset[str]
     # The headers of one request are often those of the next.
-    _agreed: list[Mirrored] = attrs.field(factory=list[Mirrored], repr=False, eq=False)
+    findings: Findings = attrs.field(factory=Findings, repr=False, eq=False)
 
     def get(self, name: bytes) -> bytes | None:
         """Return the value of the header with this lower-case name, if it was sent."""
@@ -118,18 +135,10 @@ class RequestHeaders(Value):
             )
         return value.decode("ascii")
 
-    def has_agreed(self, said: Mirrored) -> bool:
-        """Return whether a body that says this was found to agree with these headers."""
-        return said in self._agreed
-
-    def remember_agreed(self, said: Mirrored) -> None:
-        """Remember that a body that says this agrees with them, as no other can."""
-        self._agreed[:] = (said,)
-
     def with_length(self, digits: bytes) -> RequestHeaders:
         """Return the same headers with another `Content-Length`."""
         values = {**self.values, CONTENT_LENGTH: digits}
-        return RequestHeaders(values, self.params, self.repeated, self._agreed)
+        return RequestHeaders(values, self.params, self.repeated, self.findings)
 
 
 _NOT_REPEATED: Final = frozenset[str]()

@@ -51,6 +51,8 @@ _NO_HTTP: Final[tuple[tuple[str, Any], ...]] = (
     ("name that is not ASCII", ADD.line(b"X-\xe4: b")),
     ("NUL in a header", ADD.line(b"X-A: b\x00c")),
     ("carriage return in a header", ADD.line(b"X-A: b\rX-C: d")),
+    ("line feed in a header", ADD.line(b"X-A: b\nX-C: d")),
+    ("folded header", ADD.instead(b"Mcp-Method: tools/\r\n call")),
     ("verb that is none", ADD.with_verb(b"PO ST")),
     ("verb with a colon", ADD.with_verb(b"GET:")),
     ("no verb", ADD.with_verb(b"")),

@@ -32,8 +32,6 @@ _METHODS = (
     ),
     Row("two equal Mcp-Method are a mismatch", ADD.line(b"mcp-method: tools/call"),
         mismatch("Mcp-Method", "more than once")),
-    Row("folded Mcp-Method is what it folds to", ADD.instead(b"Mcp-Method: tools/\r\n call"),
-        mismatch("Mcp-Method"), native=no_http("whitespace")),
     Row("wrong Mcp-Method wins over an unknown method",
         good("no/such").instead(b"Mcp-Method: tools/call"), mismatch("Mcp-Method", "no/such")),
     Row("wrong Mcp-Method wins over a missing Mcp-Name",

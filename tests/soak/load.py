@@ -93,12 +93,13 @@ class Load:
         _expect(last, 1, "counted")
 
     async def _listen(self) -> None:
-        listener, publisher = await Canary.connect(self.port), await Canary.connect(self.port)
+        listener = await Canary.connect(self.port)
         listen = make_message("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
-        async with listener.stream, publisher.stream:
+        methods: list[str] = []
+        async with listener.stream, aclosing(listener.read_events()) as messages:
             await listener.stream.send_all(render_post(listen))
-            methods: list[str] = []
-            async with aclosing(listener.read_events()) as messages:
+            publisher = await Canary.connect(self.port)
+            async with publisher.stream:
                 async for message in messages:
                     methods.append(message["method"])
                     if len(methods) > 5:

@@ -36,7 +36,13 @@ class Level:
     descriptors: int
 
 
-async def soak_process(front: Front, seconds: float, seed: int, rounds: int = ROUNDS) -> list[str]:
+async def soak_process(
+    front: Front,
+    seconds: float,
+    seed: int,
+    rounds: int = ROUNDS,
+    max_growth_kib: int = MAX_GROWTH_KIB,
+) -> list[str]:
     """Load a server of its own; return what was wrong at the end."""
     wrong: list[str] = []
     levels: list[Level] = []
@@ -52,7 +58,7 @@ async def soak_process(front: Front, seconds: float, seed: int, rounds: int = RO
     if levels[-1].descriptors > at_first.descriptors:
         wrong.append(f"descriptors left behind: {levels[-1]}, and at first {at_first}")
     growth = levels[-1].resident_kib - levels[0].resident_kib
-    if growth > MAX_GROWTH_KIB:
+    if growth > max_growth_kib:
         wrong.append(f"the process grew by {growth} KiB in {rounds - 1} rounds")
     return wrong
 

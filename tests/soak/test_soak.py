@@ -11,6 +11,8 @@ from tests.soak.process import soak_process
 SEED = 20260728
 SECONDS = 2.0
 ROUNDS = 2
+MAX_GROWTH_KIB = 64 * 1024
+"""In so short a time what is kept for good is not complete yet: this is for what runs away."""
 
 
 @pytest.mark.parametrize("front", ["native", "hypercorn"])
@@ -20,4 +22,4 @@ async def test_a_server_in_this_process_is_level_at_the_end(front: Front) -> Non
 
 @pytest.mark.parametrize("front", ["native", "hypercorn"])
 async def test_a_process_is_level_and_ends_in_good_order(front: Front) -> None:
-    assert await soak_process(front, SECONDS, SEED, ROUNDS) == []
+    assert await soak_process(front, SECONDS, SEED, ROUNDS, MAX_GROWTH_KIB) == []

@@ -92,9 +92,10 @@ async def test_ten_thousand_calls_leave_no_task_no_channel_and_no_growth(no_log:
     # Other tests may have left some behind, in what pytest keeps of their failures.
     for name in ("Call", "CallChannel", "Exchange", "MemoryResponse"):
         assert after[name] <= before[name], name
-    # Caches of the interpreter and of pytest move by a few; a leak grows with the calls.
+    # Caches of the interpreter and of pytest move by a few, and trio forgets deadlines that
+    # did not come a thousand at a time; what one of the seven ways leaves behind is more.
     grown = {name: after[name] - before[name] for name in after}
-    assert {name: by for name, by in grown.items() if by > CALLS // 20} == {}
+    assert {name: by for name, by in grown.items() if by > CALLS // 8} == {}
 
 
 async def use_session(client: LegacyPeer, number: int) -> None:
