@@ -16,6 +16,7 @@ from tests.request_table.all_rows import ROWS
 from tests.request_table.checking import Response, check
 from tests.request_table.row import Row, Streamed
 from tests.request_table.rows_sender import ADD, ADDED
+from tests.request_table.served import STRICT_BODY_BYTES
 from tests.request_table.served_tools import SECRET
 
 
@@ -44,6 +45,32 @@ def test_request_is_answered_as_the_table_says(row: Row, server: Server) -> None
         # Server and client agree on where the next request begins.
         connection.sendall(ADD.raw())
         check(ADDED, reader.read(b"POST"))
+        if server.front == "native":
+            # It knows heads again that were sent before, and that it had nothing against.
+            for _ in range(3):
+                connection.sendall(row.request.raw())
+                check(expected, reader.read(row.request.verb))
+
+
+def test_a_head_that_passed_once_is_looked_at_again_with_a_body_that_is_too_large() -> None:
+    small = ADD.at(b"/strict")
+    large = small.saying(small.body.ljust(STRICT_BODY_BYTES + 1))
+    with serving_table("native") as server:
+        answers: list[Response] = []
+        for before in (3, 0):
+            with socket.create_connection(
+                ("127.0.0.1", server.port), HANG_GUARD_SECONDS
+            ) as connection:
+                reader = ResponseReader(connection)
+                for _ in range(before):
+                    connection.sendall(small.raw())
+                    assert reader.read(b"POST").status == 200
+                connection.sendall(large.raw())
+                answers.append(reader.read(b"POST"))
+    behind_others, alone = answers
+    assert alone.status == 413
+    assert behind_others.body == alone.body
+    assert behind_others.headers.get("connection") == alone.headers.get("connection")
 
 
 class ResponseReader:
