@@ -47,17 +47,15 @@ def compare(
 ) -> Spread | None:
     """Return how many times as good `who` is as `peer`, if both are known.
 
-    The median is the ratio of the medians; low and high are those of the rounds, in each
-    of which the two were measured one after the other.
+    The ratios are those of the rounds, in each of which the two were measured one after the
+    other, so that what else the machine did, which may last for a round, is in both.
     """
     own = find_values(results, work.name, who, figure.key)
     other = find_values(results, work.name, peer, figure.key)
     if not own or not other:
         return None
     better, worse = (own, other) if figure.more_is_better else (other, own)
-    pairs = [_divide(one, two) for one, two in zip(better, worse, strict=False)]
-    middle = _divide(statistics.median(better), statistics.median(worse))
-    return Spread(middle, min(pairs), max(pairs))
+    return Spread.of([_divide(one, two) for one, two in zip(better, worse, strict=False)])
 
 
 def _divide(one: float, two: float) -> float:

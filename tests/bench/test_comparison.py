@@ -22,7 +22,7 @@ def found(work: str, key: str, **values: list[float]) -> Results:
 @pytest.mark.parametrize(
     ("key", "own", "other", "ratio"),
     [
-        ("rate", [30, 10, 20], [10, 5, 2], Spread(4.0, 2.0, 10.0)),
+        ("rate", [30, 10, 20], [10, 5, 2], Spread(3.0, 2.0, 10.0)),
         ("p50_ms", [1, 2, 4], [4, 4, 4], Spread(2.0, 1.0, 4.0)),
     ],
 )
