@@ -128,12 +128,13 @@ class Suite(Server):
         identity = mcp.server_info(
             name=self.server_name, version=self.server_version, title=self.server_title
         )
+        signature = mcp.ResultMetaObject(server_info=identity)
         tools = ToolsPage(
             self.tools,
             self.extensions,
             invalid_arguments=self.invalid_arguments,
             page_size=self.page_size,
-            sign=self._sign,
+            signature=signature if self.send_server_info else None,
         )
         prompts = PromptsPage(self.prompts, self.extensions, page_size=self.page_size)
         resources = ResourcesPage(self.resources, self.extensions, page_size=self.page_size)
@@ -154,7 +155,7 @@ class Suite(Server):
         by_method = {method: page for page in pages if page.offered() for method in page.methods}
         # The way attrs has for what a frozen class derives from its arguments.
         object.__setattr__(self, "_identity", identity)
-        object.__setattr__(self, "_signature", mcp.ResultMetaObject(server_info=identity))
+        object.__setattr__(self, "_signature", signature)
         object.__setattr__(self, "_tools_page", tools)
         object.__setattr__(self, "_pages", by_method)
 

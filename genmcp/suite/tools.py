@@ -21,7 +21,7 @@ from genmcp.suite.served_tool import ServedTool, index_tools, serve_tool
 from genmcp.suite.tool_call import InvalidArguments, ToolCall, ToolStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from genmcp.channel import Channel
     from genmcp.providers.extension import Extension, ToolSource
@@ -39,14 +39,13 @@ class ToolsPage(Page):
         *,
         invalid_arguments: InvalidArguments,
         page_size: int,
-        sign: Callable[[mcp.Result], mcp.Result],
+        signature: mcp.ResultMetaObject | None,
     ) -> None:
         self._served = index_tools(serve_tool(source) for source in tools)
         self._extensions = [one for one in extensions if one.offers_tools()]
         self._invalid_arguments: InvalidArguments = invalid_arguments
         self._page_size = page_size
-        self._sign = sign
-        self._whole: mcp.Result | None = None
+        self._whole = self._list_whole(signature)
 
     @property
     def names(self) -> list[str]:
@@ -83,22 +82,25 @@ class ToolsPage(Page):
         stream: ToolStream = state
         await stream.call.close(stream.state)
 
-    async def _list(self, request: mcp.ListToolsRequest, channel: Channel) -> mcp.Result:
-        if self._extensions:
-            return await self._list_page(request, channel)
-        # The same for all and for good, unless it needs a cursor, which runs out.
-        whole = self._whole
-        if whole is None or request.params.cursor is not None:
-            page = await self._list_page(request, channel)
-            if request.params.cursor is not None or page.next_cursor is not None:
-                return page
-            # A tuple: nobody can change what all share, and so it is written only once.
-            self._whole = whole = self._sign(with_members(page, tools=tuple(page.tools)))
-        return whole
+    def _list_whole(self, signature: mcp.ResultMetaObject | None) -> mcp.ListToolsResult | None:
+        """Return the list, signed, if it is the same for all and for good.
 
-    async def _list_page(
-        self, request: mcp.ListToolsRequest, channel: Channel
-    ) -> mcp.ListToolsResult:
+        It is not where it depends on the caller, or takes cursors, which run out.
+        """
+        if self._extensions or not 0 < len(self._served) <= self._page_size:
+            return None
+        hints = combine_hints(tool.hints for tool in self._served.values())
+        whole = mcp.list_tools_result(
+            [tool.described for tool in self._served.values()],
+            cache_scope=hints.scope,
+            ttl_ms=hints.ttl_ms,
+        )
+        # A tuple: nobody can change what all share, and so it is written only once.
+        return with_members(whole, tools=tuple(whole.tools), meta=signature)
+
+    async def _list(self, request: mcp.ListToolsRequest, channel: Channel) -> mcp.ListToolsResult:
+        if self._whole is not None and request.params.cursor is None:
+            return self._whole
         served = dict(self._served)
         for extension in self._extensions:
             for tool in await _ask(extension, channel):

@@ -46,6 +46,24 @@ def write_events(request_id: int, *, end: str, indent: int | None = None) -> byt
 
 
 @asynccontextmanager
+async def serve_connections(
+    handle: Callable[[trio.SocketStream], Awaitable[None]],
+) -> AsyncIterator[str]:
+    """Let `handle` have each connection; give where it listens."""
+
+    async def accept(stream: trio.SocketStream) -> None:
+        async with stream:
+            await handle(stream)
+
+    with trio.fail_after(HANG_GUARD_SECONDS):
+        async with trio.open_nursery() as nursery:
+            [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
+            nursery.start_soon(trio.serve_listeners, accept, [listener])
+            yield f"127.0.0.1:{listener.socket.getsockname()[1]}/mcp"
+            nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
 async def serve_answer(write: Write, *, content_type: str, status: int = 200) -> AsyncIterator[str]:
     """Serve the same answer to every request; give the URL."""
 
@@ -60,14 +78,9 @@ async def serve_answer(write: Write, *, content_type: str, status: int = 200) ->
         head = h11.Response(status_code=status, headers=[("Content-Type", content_type)])
         parts = (head, h11.Data(data=write(json.loads(body)["id"])), h11.EndOfMessage())
         await stream.send_all(b"".join(connection.send(part) or b"" for part in parts))
-        await stream.aclose()
 
-    with trio.fail_after(HANG_GUARD_SECONDS):
-        async with trio.open_nursery() as nursery:
-            [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
-            nursery.start_soon(trio.serve_listeners, answer, [listener])
-            yield f"http://127.0.0.1:{listener.socket.getsockname()[1]}/mcp"
-            nursery.cancel_scope.cancel()
+    async with serve_connections(answer) as place:
+        yield f"http://{place}"
 
 
 async def call(url: str) -> int:
@@ -147,24 +160,6 @@ async def test_a_result_that_is_none_of_a_tool_is_one_line_with_status_1(
         assert await call(url) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert f"{url} does not keep to MCP 2026-07-28: " in line
-
-
-@asynccontextmanager
-async def serve_connections(
-    handle: Callable[[trio.SocketStream], Awaitable[None]],
-) -> AsyncIterator[str]:
-    """Let `handle` have each connection; give where it listens."""
-
-    async def accept(stream: trio.SocketStream) -> None:
-        async with stream:
-            await handle(stream)
-
-    with trio.fail_after(HANG_GUARD_SECONDS):
-        async with trio.open_nursery() as nursery:
-            [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
-            nursery.start_soon(trio.serve_listeners, accept, [listener])
-            yield f"127.0.0.1:{listener.socket.getsockname()[1]}/mcp"
-            nursery.cancel_scope.cancel()
 
 
 async def hang_up(stream: trio.SocketStream) -> None:

@@ -192,13 +192,18 @@ async def test_h2c_works_with_prior_knowledge_where_http2_was_asked_for() -> Non
             await client.wait_for(h2.events.StreamEnded, stream_id)
 
 
-async def test_data_on_an_answered_stream_leaves_the_other_streams_alone() -> None:
-    app = Streaming()
+def once(app: Streaming) -> Any:
+    """Let `app` answer the first request, and `hello` all others."""
 
     async def both(scope: Any, receive: Any, send: Any) -> None:
         await (hello if app.started.is_set() else app)(scope, receive, send)
 
-    async with running(both, http2=True) as server, await connect(server) as stream:
+    return both
+
+
+async def test_data_on_an_answered_stream_leaves_the_other_streams_alone() -> None:
+    app = Streaming()
+    async with running(once(app), http2=True) as server, await connect(server) as stream:
         client = Http2Client(stream)
         await client.start()
         await client.ask(1)
@@ -216,11 +221,7 @@ async def test_data_on_an_answered_stream_leaves_the_other_streams_alone() -> No
 
 async def test_the_thousandth_stream_does_not_silence_the_others() -> None:
     app = Streaming()
-
-    async def both(scope: Any, receive: Any, send: Any) -> None:
-        await (hello if app.started.is_set() else app)(scope, receive, send)
-
-    async with running(both, http2=True) as server, await connect(server) as stream:
+    async with running(once(app), http2=True) as server, await connect(server) as stream:
         client = Http2Client(stream)
         await client.start()
         await client.ask(1)
